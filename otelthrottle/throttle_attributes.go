@@ -17,7 +17,7 @@ import (
 const (
 	numOutcomes = throttle.Shed + 1
 	numFaults   = throttle.FaultOther + 1
-	numAlerts   = throttle.FullAlert + 1
+	numAlerts   = throttle.TrialAlert + 1
 )
 
 // throttleAttributes caches the attributes of the series and spans of one source of throttles. To

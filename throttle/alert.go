@@ -23,20 +23,23 @@ const (
 	FormulaAlert
 	// FullAlert means that the backend said that it is full, see [MarkOverloaded].
 	FullAlert
+	// TrialAlert means that more calls were rejected than before, at a demand as before. It begins with a
+	// trial: fewer calls are sent for a few seconds, to see whether that helps.
+	TrialAlert
 )
 
-// String returns "none", "ratio", "growth", "formula" or "full".
+// String returns "none", "ratio", "growth", "formula", "full" or "trial".
 func (r AlertReason) String() string {
-	return enum.Name("alert_reason", r, "none ratio growth formula full")
+	return enum.Name("alert_reason", r, "none ratio growth formula full trial")
 }
 
 // MarshalText returns the word of the reason, or an error if the reason is not defined.
-func (r AlertReason) MarshalText() ([]byte, error) { return enum.Marshal(r, NoAlert, FullAlert) }
+func (r AlertReason) MarshalText() ([]byte, error) { return enum.Marshal(r, NoAlert, TrialAlert) }
 
 // UnmarshalText reads the word of a reason. For any other text it returns an error that lists the
 // words, and does not change r.
 func (r *AlertReason) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(r, text, NoAlert, FullAlert)
+	return enum.Unmarshal(r, text, NoAlert, TrialAlert)
 }
 
 // PolicyState is the state of [Tiered]. For SRE it is the zero PolicyState.

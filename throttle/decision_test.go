@@ -38,7 +38,7 @@ func TestDecisions_age(t *testing.T) {
 				last := used
 				exact = append(exact, l.RejectionProbability(lowest))
 				oldest := max(0, min(began, len(exact)-maxAge))
-				if !slices.ContainsFunc(exact[oldest:], func(p float64) bool { return math.Abs(p-last) < 1e-9 }) {
+				if !slices.ContainsFunc(exact[oldest:], func(p float64) bool { return math.Abs(p-last) < 0.01 }) {
 					t.Fatalf("seed %d: decided at %v, exact was %v", seed, last, exact[max(oldest, len(exact)-20):])
 				}
 			})

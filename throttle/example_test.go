@@ -89,16 +89,16 @@ func Example_overload() {
 	// level=INFO msg="throttle detected overload" throttle=recommendations reason=full background=0.00
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.99 cause=above
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.99 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.64 cause=own
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.77 cause=own
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.11 cause=own
-	// high      accepted 5715  rejected  284  shed    1  probability 0.00
-	// important accepted  272  rejected  277  shed 5451  probability 0.94
-	// medium    accepted    8  rejected   10  shed 5982  probability 1.00
-	// low       accepted    5  rejected   11  shed 5984  probability 1.00
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=284
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5451 peak_probability=1.00 faults.availability=277
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5982 peak_probability=1.00 faults.availability=10
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5984 peak_probability=1.00 faults.availability=11
+	// high      accepted 5855  rejected  144  shed    1  probability 0.00
+	// important accepted  134  rejected  143  shed 5723  probability 0.99
+	// medium    accepted    5  rejected   10  shed 5985  probability 1.00
+	// low       accepted    6  rejected   12  shed 5982  probability 1.00
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=144
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5723 peak_probability=1.00 faults.availability=143
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5985 peak_probability=1.00 faults.availability=10
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5982 peak_probability=1.00 faults.availability=12
 }
 
 // stable leaves out of a log what is different each time.

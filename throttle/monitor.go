@@ -15,31 +15,24 @@ const (
 	usualRise, overloadRise   = 0.05, 0.20
 	// The alert begins at these sums, in nats. A throttle with more than fewAnswers in its window
 	// needs a larger sum, so that false alerts are rare per hour, not per call.
-	ratioLimit, riseLimit = 7.5, 4
-	largestRise           = 12
+	ratioLimit           = 7.5
+	riseLimit, trialRise = 4, 5 // with more demand, and without
+	largestRise          = 12
 	// The same for the rejections of which the backend said that it is full. These are no errors, so
 	// few of them are enough, at any demand.
 	usualFull, overloadFull = 0.02, 0.15
 	fullLimit               = 5
 	fewAnswers              = 50
-	// Demand has grown if it exceeds the earlier demand by this share, and by this number of
-	// standard deviations. It is back below these multiples of the earlier demand.
-	grownShare, grownDeviations = 0.2, 3
-	backInWindow, backRecently  = 1.2, 1.5
 	// mostWhenBack is the largest ratio of rejections at which an alert ends while calls are shed.
 	mostWhenBack = 0.4
-	// The monitor compares with blocks of quiet time. The earlier demand and the
-	// background are known after knownBlocks.
-	blockLength           = 10 * time.Second
-	knownBlocks           = 3
-	maxBlocks             = 2 * knownBlocks
-	maxMeasuredBackground = 0.4
 )
 
 // stance is what the monitor has decided. A published stance never changes.
 type stance struct {
 	alert      AlertReason
 	open       bool    // not in alert, and tiers below the top shed nothing for a window
+	relieved   bool    // open, and the top tier sheds nothing either
+	hold       hold    // by a trial
 	background float64 // share of the answers: rejections that do not count as overload
 	since      time.Duration
 }
@@ -52,8 +45,9 @@ func (s *stance) inAlert() bool { return s.alert != NoAlert }
 // A client alone cannot test why it is rejected, because its own calls make no difference to the
 // backend. But a change of its demand is an experiment that all clients see together. Rejections
 // that come with more demand count as overload, and those that were there before are forgiven. At
-// constant demand the alert begins if 30 % of errors cannot explain the rejections, or if the
-// documented formula sheds.
+// constant demand the alert begins if 30 % of errors cannot explain the rejections, if the backend says
+// that it is full, or if the documented formula sheds. A jump of fewer rejections begins a trial, which all
+// clients begin together too.
 type monitor struct {
 	stance
 	span      time.Duration
@@ -62,19 +56,19 @@ type monitor struct {
 	ratio     likelihood    // of an overload, at any demand
 	rise      likelihood    // of more rejections than the background
 	full      likelihood    // of a backend that is full, from what it says
+	riseAt    time.Duration // when the rise began
+	riseEver  window.Counts // totals before it
 	fixed     float64       // Tuning.Background
-	blocks    [maxBlocks]block
-	known     int // number of blocks, the newest last
+	quiet     quietTime
 	blockAt   time.Duration
 	blockEver window.Counts // totals at blockAt
 	grown     bool          // the alert began with more demand
 	earlier   float64       // demand before the alert, in calls per second
 	shedAt    time.Duration // of the last window with a shed call, during an alert
-}
-
-// block is a part of the quiet time.
-type block struct {
-	seconds, demand, rejected, answers float64
+	forgiven  float64       // ratio of the errors that were found in this alert
+	trial     trial
+	joined    joined
+	relief    relief
 }
 
 // observation is what the monitor looks at: sums over all tiers.
@@ -101,17 +95,14 @@ func (m *monitor) update(now time.Duration, o *observation, background float64) 
 		m.fixed = background
 		m.setRatios()
 	}
+	m.relief.add(&fresh, &o.span)
 	switch {
 	case now < at || o.span.Requests() == 0:
 		m.forget()
 	case m.inAlert():
-		if now > at {
-			m.checkEnd(o)
-		}
+		m.watchAlert(fresh, now > at, o)
 	default:
-		m.ratio.add(fresh)
-		m.rise.add(fresh)
-		m.full.add(window.Counts{Accepted: fresh.Accepted + fresh.Rejected - fresh.Full, Rejected: fresh.Full})
+		m.sum(fresh)
 		m.watch(o)
 	}
 	return m.stance != before
@@ -133,20 +124,27 @@ func (m *monitor) forget() {
 	if m.inAlert() {
 		m.since = m.at
 	}
-	m.alert, m.open, m.known = NoAlert, false, 0
-	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
+	m.calm(false)
+	m.quiet, m.trial, m.relief = quietTime{}, trial{}, relief{}
 	m.startBlock()
 	m.setRatios()
 }
 
-// startBlock begins a block of quiet time.
+// calm ends an alert, and what belongs to it.
+func (m *monitor) calm(open bool) {
+	m.alert, m.open, m.relieved, m.hold = NoAlert, open, false, noHold
+	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
+	m.trial.on, m.forgiven = false, 0
+}
+
+// startBlock begins a block of time.
 func (m *monitor) startBlock() { m.blockAt, m.blockEver = m.at, m.ever }
 
 // setRatios sets the background, and the ratios that depend on it.
 func (m *monitor) setRatios() {
 	low := usualRatio
 	if m.background = max(0, m.fixed); m.fixed == 0 {
-		m.background = m.measured()
+		m.background = m.quiet.rejected()
 	} else {
 		low = max(low, m.background+usualRise+0.01)
 	}
@@ -154,24 +152,14 @@ func (m *monitor) setRatios() {
 	m.rise.distinguish(m.background+usualRise, m.background+overloadRise)
 }
 
-// measured returns the ratio of rejections that both halves of the quiet time had at least. The newer
-// half may already hold the begin of an overload.
-func (m *monitor) measured() float64 {
-	if m.known < knownBlocks {
-		return 0
+// sum adds answers to the likelihoods.
+func (m *monitor) sum(fresh window.Counts) {
+	if m.rise.sum == 0 {
+		m.riseAt, m.riseEver = m.at, m.ever.Minus(fresh)
 	}
-	quiet := m.blocks[maxBlocks-m.known:]
-	older, newer := quiet[:m.known/2], quiet[m.known/2:]
-	return min(maxMeasuredBackground, rejectedOf(older), rejectedOf(newer))
-}
-
-// rejectedOf returns the ratio of rejections in blocks.
-func rejectedOf(blocks []block) float64 {
-	var rejected, answers float64
-	for _, b := range blocks {
-		rejected, answers = rejected+b.rejected, answers+b.answers
-	}
-	return rejected / max(1, answers)
+	m.ratio.add(fresh)
+	m.rise.add(fresh)
+	m.full.add(window.Counts{Accepted: fresh.Accepted + fresh.Rejected - fresh.Full, Rejected: fresh.Full})
 }
 
 // watch begins an alert, or stays quiet.
@@ -180,10 +168,15 @@ func (m *monitor) watch(o *observation) {
 	switch {
 	case m.full.exceeds(fullLimit, sum):
 		m.begin(FullAlert, o)
-	case m.ratio.exceeds(ratioLimit, sum):
+	case m.ratio.exceeds(ratioLimit, sum) || m.relieved && m.rise.sum > relapse:
 		m.begin(RatioAlert, o)
-	case m.rise.sum > riseLimit && m.hasGrown(o):
+	case m.rise.sum > riseLimit && m.isClear() && m.quiet.hasGrown(o, m.span):
 		m.begin(GrowthAlert, o)
+	case m.rise.sum > trialRise && m.isClear() && m.mayTry(o):
+		m.begin(TrialAlert, o)
+	case m.mustTryAgain(o):
+		m.riseEver = m.ever.Minus(o.span)
+		m.begin(TrialAlert, o)
 	case !m.open && sum.Shed > 0 && requests(sum) > o.ratio*float64(sum.Accepted)+o.padding:
 		m.begin(FormulaAlert, o)
 	default:
@@ -191,59 +184,137 @@ func (m *monitor) watch(o *observation) {
 	}
 }
 
+// jump returns the answers since rejections began to be more.
+func (m *monitor) jump() window.Counts { return m.ever.Minus(m.riseEver) }
+
+// isClear reports whether the answers since a rise are enough.
+func (m *monitor) isClear() bool {
+	c := m.jump()
+	isPlain := c.Rejected > plain && float64(c.Rejected) >= plainRatio*answersOf(&c)
+	return m.ratio.sum <= leastInDoubt && (isPlain || answersOf(&c) >= trialAnswers || m.at-m.riseAt >= trialPatience)
+}
+
+// mayTry reports whether a trial may begin although the demand has not grown.
+func (m *monitor) mayTry(o *observation) bool {
+	c := m.jump()
+	return m.fixed == 0 && !m.open && m.quiet.isKnown() && canTell(&c, mostTried) &&
+		doubtful(&c) >= leastTried && doubtful(&o.span) >= leastTried/2
+}
+
+// mustTryAgain reports whether what a trial has found must be tried again.
+func (m *monitor) mustTryAgain(o *observation) bool {
+	t := &m.trial
+	return t.attempts > 0 && m.at >= t.next && m.at >= m.relief.next && m.fixed == 0 && !m.open &&
+		doubtful(&o.span) >= leastTried && canTell(&o.span, mostTried)
+}
+
 // stayQuiet keeps a block that has ended.
 func (m *monitor) stayQuiet() {
 	m.rise.sum = min(m.rise.sum, largestRise)
 	m.open = m.open && m.at-m.since < m.span
+	if m.relieved && m.at-m.since >= m.span/2 {
+		m.relieved, m.relief.attempts = m.open, 0 // it was true
+	}
 	if length := m.at - m.blockAt; length >= blockLength {
 		c := m.ever.Minus(m.blockEver)
-		m.keep(block{length.Seconds(), requests(&c), float64(c.Rejected - c.Full), answersOf(&c)})
+		m.quiet.add(newBlock(&c, length))
+		m.startBlock()
+		before := m.background
+		if m.setRatios(); m.background > before {
+			m.rise.sum = 0 // what it has summed up is usual now
+		}
 	}
-}
-
-// keep adds a block to the quiet time, and begins the next one.
-func (m *monitor) keep(b block) {
-	copy(m.blocks[:], m.blocks[1:])
-	m.blocks[maxBlocks-1] = b
-	m.known = min(maxBlocks, m.known+1)
-	m.startBlock()
-	m.setRatios()
-}
-
-// demand returns the calls per second of the quiet time.
-func (m *monitor) demand() float64 {
-	var calls, seconds float64
-	for _, b := range m.blocks[maxBlocks-m.known:] {
-		calls, seconds = calls+b.demand, seconds+b.seconds
-	}
-	return calls / max(1, seconds)
-}
-
-// hasGrown reports whether the demand is larger than in the quiet time: in the window, or recently.
-func (m *monitor) hasGrown(o *observation) bool {
-	if m.known < knownBlocks {
-		return false
-	}
-	usual := m.demand() * m.span.Seconds()
-	recent := window.Sum(o.recent)
-	return exceeds(&o.span, usual) || exceeds(&recent, usual/recentPart)
-}
-
-// exceeds reports whether the demand is clearly larger than usual.
-func exceeds(c *window.Counts, usual float64) bool {
-	return requests(c) > (1+grownShare)*usual+grownDeviations*math.Sqrt(max(1, usual))
 }
 
 func (m *monitor) begin(reason AlertReason, o *observation) {
-	m.alert, m.open, m.since, m.shedAt = reason, false, m.at, m.at
-	m.grown, m.earlier = m.hasGrown(o), m.demand()
+	relapsed := m.at < m.relief.next
+	m.calm(false)
+	m.alert, m.since, m.shedAt = reason, m.at, m.at
+	m.grown, m.earlier = m.quiet.hasGrown(o, m.span), m.quiet.demand()
+	m.joined = joined{}
+	m.startBlock()
+	if m.fixed != 0 {
+		return
+	}
+	most, c := mostTried, m.jump()
+	if m.grown {
+		most = mostTriedGrown
+	}
+	switch {
+	case m.trial.rises(m.at, requests(&o.span)):
+		m.background = 0
+	case reason != RatioAlert && !relapsed && canTell(&c, most):
+		m.trial.begin(m.at, c, most, m.demand(o))
+		m.hold = holding
+	}
+}
+
+// demand returns the calls of a window, now or recently.
+func (m *monitor) demand(o *observation) float64 {
+	recent := window.Sum(o.recent)
+	return max(requests(&o.span), recentPart*requests(&recent))
+}
+
+// watchAlert looks whether an alert is over, and whether it is one.
+func (m *monitor) watchAlert(fresh window.Counts, newBucket bool, o *observation) {
+	if m.relief.isHere(m.at) && m.quiet.isKnown() && !m.grown && !m.quiet.hasGrown(o, m.span) {
+		m.relieve()
+		return
+	}
+	if m.trial.on {
+		m.judge(fresh, o)
+	} else {
+		m.findErrors(o)
+	}
+	if newBucket && m.inAlert() {
+		m.checkEnd(o)
+	}
+}
+
+// relieve ends the alert, because all works again. Nothing is shed for a window.
+func (m *monitor) relieve() {
+	m.relief.plan(m.at)
+	m.calm(true)
+	m.relieved, m.since = true, m.at
+	m.ratio.sum = ratioLimit / 2
+	m.startBlock()
+}
+
+// judge shows the answers to a trial, and follows its verdict.
+func (m *monitor) judge(fresh window.Counts, o *observation) {
+	switch m.trial.look(m.at, fresh, window.Sum(o.recent), o.span) {
+	case isErrors:
+		m.forgiven = m.trial.find(m.at, m.demand(o))
+		m.end(o)
+	case isLoad:
+		m.trial.on, m.hold = false, noHold
+	case isDoubtful:
+		m.hold = sparing
+	case noVerdict:
+	}
+}
+
+// findErrors forgives errors that have joined an overload, as long as they last.
+func (m *monitor) findErrors(o *observation) {
+	m.joined.told = m.joined.told || o.span.Full > 0
+	if doubt := doubtful(&o.span); m.forgiven > doubt {
+		m.background, m.forgiven = doubt, doubt
+	}
+	if m.fixed != 0 || m.at-m.blockAt < joinedLength || m.at-m.since < m.span {
+		return
+	}
+	c := m.ever.Minus(m.blockEver)
+	m.startBlock()
+	if ratio, found := m.joined.compare(&c, m.background); found {
+		m.background, m.forgiven = ratio, ratio
+	}
 }
 
 // checkEnd ends the alert if nothing was shed for a window, or if the demand is back. An alert lasts
 // a window at least.
 func (m *monitor) checkEnd(o *observation) {
 	if m.at-m.since < m.span {
-		m.grown = m.grown || m.hasGrown(o)
+		m.grown = m.grown || m.quiet.hasGrown(o, m.span)
 		return
 	}
 	if o.span.Shed > 0 {
@@ -263,16 +334,22 @@ func (m *monitor) isBack(o *observation) bool {
 }
 
 // end ends the alert. Tiers below the top shed nothing for a window, because the calls that were
-// shed would look like an overload again.
+// shed would look like an overload again. Errors that were found are usual from now on.
 func (m *monitor) end(o *observation) {
-	c := &o.span
-	b := block{m.span.Seconds(), requests(c), float64(c.Rejected - c.Full), answersOf(c)}
-	if m.known > 0 {
-		b.demand = m.demand() * b.seconds
+	b, errors := newBlock(&o.span, m.span), m.forgiven
+	m.calm(o.span.Shed > 0)
+	m.since = m.at
+	if errors > 0 {
+		b.rejected = errors * b.answers
+		m.quiet.replace(b)
+	} else {
+		if m.quiet.known > 0 {
+			b.demand = m.quiet.demand() * b.seconds
+		}
+		m.quiet.add(b)
 	}
-	m.alert, m.open, m.since = NoAlert, c.Shed > 0, m.at
-	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
-	m.keep(b)
+	m.startBlock()
+	m.setRatios()
 }
 
 func answersOf(c *window.Counts) float64 { return float64(c.Accepted + c.Rejected) }

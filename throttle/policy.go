@@ -19,9 +19,11 @@ const (
 	// before the alert are forgiven. Otherwise the throttle is quiet: it sheds like SRE with a window
 	// of 10 s, and errors of 30 % shed next to nothing.
 	//
-	// Errors that begin together with a growth of the calls by a fifth are taken for overload while
-	// both last. Config.Background is the exit. The highest priority has the formula of SRE. In an alert
-	// it is limited to what the backend accepts if it alone has more than 1.25 times as many calls.
+	// A jump of rejections that may be errors or load begins a trial: fewer calls are sent for seconds. If as
+	// many are rejected as before, they are errors, and forgiven. If nothing worked and then all works
+	// again, nothing more is shed. Config.Background says how many errors are usual. The highest priority
+	// has the formula of SRE. In an alert it is limited to what the backend accepts if it alone has more
+	// than 1.25 times as many calls.
 	//
 	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
 	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.

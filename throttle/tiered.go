@@ -1,6 +1,8 @@
 package throttle
 
 import (
+	"math"
+
 	"github.com/spillway-go/spillway/throttle/internal/decision"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -19,6 +21,15 @@ const (
 	// The rejections of the window count for recentPart times the recent ones at most, and newRejection
 	// more: a few recent calls without a rejection prove little.
 	newRejection = 1
+	// The weights of what a client has seen of its share: see pool.share. The rest is the weight of
+	// othersShare, the share of the demand that clients have in an overload of five times the capacity.
+	recentWeight, usualWeight = 0.5, 0.4
+	othersShare               = 0.2
+	// The demand has fallen if the recent demand is below this share of the usual one.
+	fallen = 0.6
+	// More rejections than the target make the supply fall slowly, because the share of the calls that are
+	// accepted falls by itself.
+	fall, leastChange = 0.05, 0.9
 )
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
@@ -29,7 +40,7 @@ const (
 // rejected.
 func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
 	clear(estimates)
-	if window.Sum(span).Refused() == 0 {
+	if s.relieved || window.Sum(span).Refused() == 0 {
 		return // the probability is 0 for every tier
 	}
 	top := 0
@@ -52,28 +63,35 @@ func tiered(span, recent []window.Counts, s *stance, k, target, padding float64,
 
 // pool is what the tiers below the top share. Rejections that are forgiven count as accepted.
 type pool struct {
-	span, demand []window.Counts // the window, and the part of it in which tiers compete
-	counted      float64         // share of the window's rejections that is not forgiven
-	charged      float64         // the same for the rejections in demand
-	accepted     float64         // calls in the window
-	accepting    float64         // calls in demand
-	probes       float64         // calls in demand that are let through whatever happens
-	k, target    float64
-	alert        bool
-	slow         bool // late calls count as rejected
+	span, demand  []window.Counts // the window, and the part of it in which tiers compete
+	counted       float64         // share of the window's rejections that is not forgiven
+	charged       float64         // the same for the rejections in demand
+	accepted      float64         // calls in the window
+	accepting     float64         // calls in demand
+	probes        float64         // calls in demand that are let through whatever happens
+	k, target     float64
+	alert         bool
+	slow          bool    // late calls count as rejected
+	told          float64 // share of the rejections of which the backend said that it is full
+	asked, wanted float64 // calls of the window, and in demand
+	hold          hold
 }
 
-// newPool returns the pool of a state. In alert the tiers share factor times the calls that were
-// accepted recently. As the rejections of the whole window approach target times the accepted
-// calls, the factor falls from k to 1. While quiet, they share k times the accepted calls of the
-// window: the bound of the documented formula.
+// newPool returns the pool of a state. In alert the tiers share a little more or less than was accepted
+// recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
+// documented formula.
 func newPool(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool) pool {
-	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow}
+	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow, hold: s.hold}
 	if o.alert {
 		o.demand, o.probes = recent, padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
 	}
 	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
+	all, latest := window.Sum(span), window.Sum(o.demand)
+	if !slow {
+		o.told = float64(all.Full) / max(1, float64(all.Rejected))
+	}
+	o.asked, o.wanted = requests(&all), requests(&latest)
 	return o
 }
 
@@ -139,24 +157,53 @@ func (o *pool) shedTop(top int) float64 {
 	return min(1, 2*beyond) * o.probability(&c)
 }
 
-// factor returns how many calls the tiers may send for each that was accepted recently. The rejections
-// of the whole window count, because few are recent. If few of them are recent for the window, they have
-// ended, and count less. Not if calls are late: those come in bursts, and would be forgotten in between.
-func (o *pool) factor(c *claims) float64 {
+// supply returns how many calls the tiers may send.
+func (o *pool) supply(c *claims) float64 {
 	if !o.alert {
-		return o.k
+		return o.k * o.accepting
 	}
+	supply, held := o.change(c)*o.share(), heldShare*o.wanted
+	switch o.hold {
+	case holding:
+		return held
+	case sparing:
+		return max(held, supply)
+	}
+	return supply
+}
+
+// share returns what a client may send if the supply does not change. What was accepted recently is partly
+// chance. If the next share were just that, the shares of a fleet would drift apart: some clients would
+// shed High while others send Low. So it returns slowly to what other clients have, of the same demand.
+func (o *pool) share() float64 {
+	if o.wanted*recentPart < fallen*o.asked {
+		return o.accepting // the shares of the demand before are too small
+	}
+	usual, others := o.accepted/max(1, o.asked)*o.wanted, othersShare*o.wanted
+	return math.Pow(o.accepting, recentWeight) * math.Pow(usual, usualWeight) * math.Pow(others, 1-recentWeight-usualWeight)
+}
+
+// change returns how much larger the supply becomes. As the rejections of the window approach target times
+// the accepted calls, it falls from k to 1. Those of which the backend said that it is full count twice:
+// there is no need to leave room for errors; but not late calls. The whole window counts, because few rejections are recent. If
+// few of them are recent for the window, they have ended, and count less; not if calls are late: those come
+// in bursts, and would be forgotten in between.
+func (o *pool) change(c *claims) float64 {
 	rejected := o.counted * c.rejected
 	if !o.slow {
-		latest := o.charged*float64(window.Sum(o.demand).Rejected) + newRejection
-		rejected = min(rejected, recentPart*latest)
+		latest := window.Sum(o.demand)
+		rejected = min(rejected, recentPart*(o.charged*float64(latest.Rejected)+newRejection))
 	}
-	return 1 + (o.k-1)*max(0, 1-rejected/(1+o.target*o.accepted))
+	beyond := (1+o.told)*rejected/(1+o.target*o.accepted) - 1
+	if beyond > 0 {
+		return max(leastChange, 1-fall*beyond)
+	}
+	return 1 - (o.k-1)*beyond
 }
 
 // probability sheds the demand of the tier that exceeds the supply, except its part of the probes.
 func (o *pool) probability(c *claims) float64 {
-	excess := min(c.own, max(0, c.all-o.factor(c)*o.accepting))
+	excess := min(c.own, max(0, c.all-o.supply(c)))
 	probe := max(leastProbe*o.probes, o.probes-c.probes)
 	return min(max(c.least, excess/(c.own+probe)), decision.Largest)
 }

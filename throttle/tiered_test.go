@@ -52,7 +52,8 @@ func TestTiered_slow(t *testing.T) {
 	span, recent := []window.Counts{tier(50, 50, 0), tier(50, 50, 100)}, []window.Counts{tier(10, 0, 0), tier(10, 0, 60)}
 	estimates := make([]estimate, 2)
 	tiered(span, recent, alarmed, 2, 0.1, 10, true, estimates)
-	if want := 60 / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 { // of 80 wanted, 20 are there
+	supply := max(0.9, 1-0.05*(100./11-1)) * math.Pow(20, 0.5) * math.Pow(100./300*80, 0.4) * math.Pow(0.2*80, 0.1)
+	if want := (80 - supply) / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
 		t.Errorf("got %v want %v", estimates[1].probability, want)
 	}
 }
@@ -78,6 +79,10 @@ func TestUnforgiven(t *testing.T) {
 
 func TestTieredFormula(t *testing.T) {
 	type tiers = []window.Counts
+	// share is what a client may send: of what was accepted recently, and of the shares of what it wants.
+	share := func(change, accepting, accepted, wanted float64) float64 {
+		return change * math.Pow(accepting, 0.5) * math.Pow(accepted*wanted, 0.4) * math.Pow(0.2*wanted, 0.1)
+	}
 	cases := []struct {
 		name         string
 		span, recent tiers
@@ -85,7 +90,7 @@ func TestTieredFormula(t *testing.T) {
 		want         []float64 // at K = 2 and padding 10, so that the recent fifth has 2 probes
 	}{
 		{"nothing happened", tiers{{}, {}}, tiers{{}, {}}, 0.1, []float64{0, 0}},
-		{"a single priority that is too much gets what is accepted", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{14. / 18}},
+		{"a single priority that is too much gets what is accepted", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{(16 - share(0.9, 2, 10./80, 16)) / 18}},
 		{
 			"one that is not follows the formula", // 25 wanted are less than 1.25 times 20, though 5 recent ones are more than 3
 			tiers{tier(20, 5, 0)},
@@ -98,7 +103,7 @@ func TestTieredFormula(t *testing.T) {
 			tiers{tier(50, 50, 0), tier(50, 50, 100)},
 			tiers{tier(10, 0, 0), tier(10, 0, 60)},
 			0.1,
-			[]float64{0, (80 - (2-5./11)*20) / (70 + 2./64)},
+			[]float64{0, (80 - share(2-5./11, 20, 100./300, 80)) / (70 + 2./64)},
 		},
 		{
 			"a jump of demand that is accepted",
@@ -109,25 +114,25 @@ func TestTieredFormula(t *testing.T) {
 		},
 		{
 			"an equal fate: what is accepted serves the tiers from the top down",
-			// R = 20 for A = 180, so K is 1: of 40 wanted 36 are there. The top makes 20 calls, which probe enough.
+			// R = 20 for A = 180, so the supply falls a little, from 36. The top makes 20 calls, which probe enough.
 			tiers{tier(90, 10, 0), tier(90, 10, 0)},
 			tiers{tier(18, 2, 0), tier(18, 2, 0)},
 			0.1,
-			[]float64{0, 4 / (20 + 2./64)},
+			[]float64{0, (40 - share(1-0.05*(20./19-1), 36, 180./200, 40)) / (20 + 2./64)},
 		},
 		{
 			"rejections of half the target leave half of K - 1", // R = 10, 1 + 0.1*190 = 20
 			tiers{tier(95, 5, 0), tier(95, 5, 0)},
 			tiers{tier(10, 1, 10), tier(10, 5, 35)},
 			0.1,
-			[]float64{0, (71 - 1.5*20) / (50 + 2./64)},
+			[]float64{0, (71 - share(1.5, 20, 190./200, 71)) / (50 + 2./64)},
 		},
 		{
 			"a higher target leaves more of it", // 1 + 0.5*190 = 96
 			tiers{tier(95, 5, 0), tier(95, 5, 0)},
 			tiers{tier(10, 1, 10), tier(10, 5, 35)},
 			0.5,
-			[]float64{0, (71 - (2-10./96)*20) / (50 + 2./64)},
+			[]float64{0, (71 - share(2-10./96, 20, 190./200, 71)) / (50 + 2./64)},
 		},
 		{
 			"a healthy tier beside a failing one is charged next to nothing", // and 200 accepts are more than it wants
@@ -155,14 +160,14 @@ func TestTieredFormula(t *testing.T) {
 			tiers{{}, tier(10, 90, 0), tier(10, 90, 0)},
 			tiers{{}, tier(2, 18, 0), tier(2, 18, 0)},
 			0.1,
-			[]float64{0, 80. / 110, 20 / (20 + 2./64)}, // of 22 wanted above what it wants itself, 4 are there
+			[]float64{0, (20 - share(0.9, 4, 20./200, 40)) / 22, 20 / (20 + 2./64)},
 		},
 		{
 			"a tier that starts late during an overload shares its fate as far as 1.25*0.1 is comparable",
 			tiers{tier(60, 40, 900), {}},
 			tiers{tier(12, 8, 180), {}},
 			0.1,
-			[]float64{188. / 202, square(1.25*0.1/(40.1/101)) * 188 / 202},
+			[]float64{(200 - share(0.9, 12, 60./1000, 200)) / 202, square(1.25*0.1/(40.1/101)) * (200 - share(0.9, 12, 60./1000, 200)) / 202},
 		},
 	}
 	for _, c := range cases {
@@ -199,9 +204,21 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 	}
 	g := func(i, p int) float64 { return math.Pow(min(1, 1.25*rho[p]/rho[i]), 2) }
 	req := func(c window.Counts) float64 { return float64(c.Accepted) + float64(c.Rejected) + float64(c.Shed) }
-	factor := func(r float64) float64 {
+	// The supply: change times share, as in the comments of pool.
+	asked, wanted := req(window.Sum(span)), req(window.Sum(recent))
+	supply := func(r float64) float64 {
+		if !s.inAlert() {
+			return k * allRecent
+		}
 		counted := min((1-forgiven)*r, share*((1-forgivenRecently)*float64(window.Sum(recent).Rejected)+1))
-		return 1 + (k-1)*max(0, 1-counted/(1+tau*all))
+		change := 1 + (k-1)*(1-counted/(1+tau*all))
+		if change < 1 {
+			change = max(0.9, 1-0.05*(counted/(1+tau*all)-1))
+		}
+		if 5*wanted < 0.6*asked {
+			return change * allRecent
+		}
+		return change * math.Pow(allRecent, 0.5) * math.Pow(all/max(1, asked)*wanted, 0.4) * math.Pow(0.2*wanted, 0.1)
 	}
 	top := -1
 	for p := range span {
@@ -211,7 +228,7 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 				result[p] = max(0, (req(span[p])-k*float64(span[p].Accepted))/(req(span[p])+pad))
 			}
 			if top == p && s.inAlert() {
-				excess := max(0, req(recent[p])-factor(float64(span[p].Rejected))*allRecent)
+				excess := max(0, req(recent[p])-supply(float64(span[p].Rejected)))
 				alone := min(1, max(0, 2*(req(span[p])/max(1, all)-1.25)))
 				result[p] = max(result[p], alone*excess/(req(recent[p])+pad/share))
 			}
@@ -230,12 +247,8 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 				least = max(least, g(i, p)*result[i])
 			}
 		}
-		kp := k
-		if s.inAlert() {
-			kp = factor(r)
-		}
 		probe := max(pad/share/64, pad/share-sent)
-		result[p] = max(least, min(req(recent[p]), max(0, want-kp*allRecent))/(req(recent[p])+probe))
+		result[p] = max(least, min(req(recent[p]), max(0, want-supply(r)))/(req(recent[p])+probe))
 	}
 	return result
 }

@@ -15,10 +15,12 @@ func reasonPanels() []grafana.Panel {
 				{Series: throttle.GrowthAlert.String(), Color: warn},
 				{Series: throttle.FormulaAlert.String(), Color: "purple"},
 				{Series: throttle.FullAlert.String(), Color: "dark-red"},
+				{Series: throttle.TrialAlert.String(), Color: "blue"},
 			},
 			Description: "Throttles that take rejections for overload, by reason. ratio: more rejections than " +
 				"30 % of errors explain. growth: more rejections and more calls than before. formula: the " +
-				"documented formula sheds. full: the backend says that it is full. Without an " +
+				"documented formula sheds. full: the backend says that it is full. " +
+				"trial: fewer calls for seconds, to see whether rejections are errors or load. Without an " +
 				"alert a throttle sheds like SRE. If growth lasts and the backend has capacity, set Tuning.Background.",
 			Targets: []grafana.Target{{
 				Expr:   sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()),

@@ -58,7 +58,7 @@ func TestCommandUsesFlags(t *testing.T) {
 	const base = small + "-scenario outage -policy tiered -format csv "
 	_, plain, _ := simulate(t.Context(), t, base)
 	for _, flags := range []string{
-		"-clients 8", "-capacity 20", "-rejection-cost 1", "-ratio 1.1", "-minimum-rate 3", "-window 40s", "-target 0.3", "-seeds 2-2",
+		"-clients 8", "-capacity 20", "-rejection-cost 1", "-ratio 1.1", "-minimum-rate 3", "-window 40s", "-seeds 2-2", "-scenario over5 -target 0.3",
 	} {
 		code, changed, _ := simulate(t.Context(), t, base+flags)
 		if code != exitDone || changed == plain {

@@ -37,7 +37,7 @@
 //	                    for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
-//	throttle.policy.alert  none, ratio, growth, formula, full: why the policy is in alert; full: the backend
+//	throttle.policy.alert  none, ratio, growth, formula, full, trial: why the policy is in alert; full: the backend
 //	                       says that it is full
 //
 //	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late

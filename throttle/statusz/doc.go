@@ -93,7 +93,7 @@
 //	    "instances": 1,                             // open throttles
 //	    "mixed": false,                             // settings differ; the oldest instance is shown
 //	    "ratio": 2, "minimum_rate": 1, "target_rejection": 0, "window_seconds": 60,
-//	    "alert": "none",                            // of Tiered: ratio, growth, formula or full; the longest one
+//	    "alert": "none",                            // of Tiered: ratio, growth, formula, full or trial; the longest one
 //	    "background": 0,                            // share of the calls whose rejection is forgiven
 //	    "state_since": "",                          // begin of the alert, or of the quiet time
 //	    "slow": {                                   // of Config.Slow and SlowAuto; absent without them

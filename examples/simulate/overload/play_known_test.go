@@ -21,7 +21,7 @@ func TestKnownFigures(t *testing.T) {
 		{"over5-aware", "sre", 0.895, 1, 6.25, nan, 1},
 		{"over5", "tiered", 0.984, 0.863, 0.5, 8, 0.94},
 		{"over10", "tiered", 0.978, 0.826, 0.25, 8.3, nan},
-		{"outage", "tiered", nan, 0, nan, 8.8, nan},
+		{"outage", "tiered", nan, 0, nan, 3.5, nan},
 		{"over5", "adaptive", 0.878, 0.181, 6.6, 37, 0.98},
 		{"over10", "adaptive", 0.860, 0.092, 3, 54.3, 0.97},
 		{"over10", "gozero", 0.926, 0.094, 0.75, 12.3, 0.97},

@@ -47,19 +47,19 @@ func TestFleets(t *testing.T) {
 	}
 }
 
-// TestErrorsAreTolerated plays errors that are not caused by load.
+// TestErrorsAreTolerated plays errors that are not caused by load. A jump of them costs a trial.
 func TestErrorsAreTolerated(t *testing.T) {
 	for _, name := range []string{"errors30", "step30", "onoff30", "only-high"} {
 		s := scenario(t, name)
 		f := play(t, s, policy(t, "tiered"), 1, Options{Clients: 20, Capacity: 200}).Figures
-		if f.FalseShed > 0.02 {
+		if f.FalseShed > 0.08 {
 			t.Errorf("%s: got %.2f %% shed", name, 100*f.FalseShed)
 		}
 	}
 	s := scenario(t, "growth-errors20")
 	automatic := play(t, s, policy(t, "tiered"), 1, Options{Clients: 20, Capacity: 200}).Figures.FalseShed
 	forgiven := play(t, s, policy(t, "tiered"), 1, Options{Clients: 20, Capacity: 200, Settings: Settings{Background: 0.2}}).Figures.FalseShed
-	if automatic < 0.3 || forgiven > 0.01 {
+	if automatic > 0.2 || forgiven > 0.01 {
 		t.Errorf("errors with growth: got %.3f shed, with the background %.3f", automatic, forgiven)
 	}
 }

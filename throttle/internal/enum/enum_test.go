@@ -26,7 +26,7 @@ func TestEnumerations(t *testing.T) {
 		"high", "important", "medium", "low", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15")
 	check[throttle.Mode](t, "mode", 0, "enforce", "shadow", "off")
 	check[throttle.Policy](t, "policy", 0, "tiered", "sre")
-	check[throttle.AlertReason](t, "alert_reason", 0, "none", "ratio", "growth", "formula", "full")
+	check[throttle.AlertReason](t, "alert_reason", 0, "none", "ratio", "growth", "formula", "full", "trial")
 	check[throttle.Outcome](t, "outcome", 0, "accepted", "rejected", "ignored", "shed", "overloaded")
 	check[throttle.Fault](t, "fault", 0, "none", "availability", "quota", "authentication", "permission", "bad", "conflict", "missing",
 		"precondition", "unimplemented", "timeout", "canceled", "shed", "panic", "other")

@@ -1,0 +1,57 @@
+package throttle
+
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+const (
+	// All works again if enoughWorked calls in a row are accepted, after enoughFailed that were all rejected.
+	enoughWorked, enoughFailed = 3, 4
+	// failuresEnd is the number of accepted calls in a row that end the failures.
+	failuresEnd = 10
+	// Accepted and rejected calls are together in this number of buckets: the first and the last of the
+	// failures.
+	edges = 2
+	// relapse is the evidence, in nats, with which an alert begins again after relief.
+	relapse = 2.5
+)
+
+// relief recognizes that nothing worked, and then all works again: a restart, a failover. That is another
+// case than an overload, in which some calls are accepted all the time. Then nothing is shed any more, at
+// once, if the demand is as before: the backend could serve it.
+type relief struct {
+	failed, worked uint64 // calls in a row
+	mixed          int    // buckets with accepted calls since the first failure
+	next           time.Duration
+	attempts       int
+}
+
+// add adds the answers of a bucket.
+func (r *relief) add(fresh, span *window.Counts) {
+	if fresh.Rejected == 0 {
+		r.worked += fresh.Accepted
+		return
+	}
+	if r.worked >= failuresEnd || fresh.Rejected == span.Rejected {
+		r.failed, r.mixed, r.worked = 0, 0, 0
+	}
+	if r.failed > 0 && r.worked > 0 {
+		r.mixed = edges + 1
+	}
+	if fresh.Accepted > 0 {
+		r.mixed++
+	}
+	r.failed, r.worked = r.failed+fresh.Rejected, 0
+}
+
+func (r *relief) isHere(now time.Duration) bool {
+	return r.worked >= enoughWorked && r.failed >= enoughFailed && r.mixed <= edges && now >= r.next
+}
+
+// plan sets when it may come again: sooner than in 10, 30, 120 seconds only if it was true.
+func (r *relief) plan(now time.Duration) {
+	r.next = now + trialWait(r.attempts)
+	r.attempts++
+}

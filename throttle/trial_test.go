@@ -1,0 +1,107 @@
+package throttle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// TestTrial shows a trial what it sees of errors and of load, with half of the calls shed.
+func TestTrial(t *testing.T) {
+	second := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	for name, c := range map[string]struct {
+		before, fresh window.Counts // fresh each second
+		want          verdict
+		within        time.Duration
+	}{
+		"as many are rejected as before":       {tier(70, 30, 0), tier(14, 6, 20), isErrors, second(4)},
+		"nothing is rejected any more":         {tier(60, 40, 0), tier(20, 0, 20), isLoad, second(4)},
+		"more are rejected":                    {tier(70, 30, 0), tier(5, 15, 20), isLoad, second(4)},
+		"few answers: the side that is nearer": {tier(16, 6, 0), tier(2, 1, 3), isErrors, second(6)},
+		"nothing was held back":                {tier(70, 30, 0), tier(28, 12, 0), isLoad, second(31)},
+	} {
+		var tr trial
+		tr.begin(0, c.before, mostTried, 400)
+		got := noVerdict
+		at := second(1)
+		for ; at <= c.within && got != isErrors && got != isLoad; at += time.Second {
+			got = tr.look(at, c.fresh, c.fresh, c.fresh)
+		}
+		if got != c.want {
+			t.Errorf("%s: got verdict %d at %v want %d", name, got, at, c.want)
+		}
+	}
+}
+
+// TestTrial_waits has the next trial later each time.
+func TestTrial_waits(t *testing.T) {
+	var tr trial
+	for _, want := range []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute, 2 * time.Minute} {
+		if tr.begin(0, tier(70, 30, 0), mostTried, 400); tr.next != want {
+			t.Errorf("got the next trial after %v want %v", tr.next, want)
+		}
+	}
+}
+
+// TestRelief needs failures without an accepted call between them, and then accepted calls.
+func TestRelief(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers string // a bucket each: a accepted, r rejected, b both
+		want    bool
+	}{
+		"all failed, all works":          {"aaaarrrrraaa", true},
+		"buckets at the edges hold both": {"aaabrrrbaaa", true},
+		"too few failed":                 {"aaaarrraaa", false},
+		"too few work":                   {"aaaarrrrraa", false},
+		"some worked meanwhile":          {"rrrrarrrraaa", false},
+		"both in many buckets":           {"rbbbrraaa", false},
+	} {
+		var r relief
+		span := tier(100, 100, 0)
+		for _, a := range c.answers {
+			fresh := map[rune]window.Counts{'a': tier(1, 0, 0), 'r': tier(0, 1, 0), 'b': tier(1, 1, 0)}[a]
+			r.add(&fresh, &span)
+		}
+		if got := r.isHere(time.Minute); got != c.want {
+			t.Errorf("%s: got %v want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestJoined finds errors only if the backend says of other rejections that it is full, and if fewer calls
+// do not help.
+func TestJoined(t *testing.T) {
+	for name, c := range map[string]struct {
+		told  bool
+		since window.Counts
+		want  bool
+	}{
+		"fewer calls do not help":      {true, tier(75, 25, 300), true},
+		"fewer calls help":             {true, tier(96, 4, 300), false},
+		"the backend has said nothing": {false, tier(75, 25, 300), false},
+		"the demand is another":        {true, tier(75, 25, 900), false},
+	} {
+		j := joined{told: c.told}
+		before := tier(150, 50, 200)
+		j.compare(&before, 0)
+		ratio, found := j.compare(&c.since, 0)
+		if found != c.want || found && (ratio < 0.2 || ratio > 0.25) {
+			t.Errorf("%s: got %v, %.2f want %v", name, found, ratio, c.want)
+		}
+	}
+}
+
+// TestMonitor_relief sheds nothing any more when all works again after a second of failures.
+func TestMonitor_relief(t *testing.T) {
+	w := newWatched(t, Config{})
+	w.play(time.Minute, 100, 0)
+	w.play(2*time.Second, 100, 1)
+	w.play(4*time.Second, 100, 0)
+	if got := w.alerts(); got != "ratio none" {
+		t.Fatalf("got alerts %q want the end of one", got)
+	}
+	if shed := w.play(20*time.Second, 100, 0); shed > 0 {
+		t.Errorf("%d calls were shed though all works", shed)
+	}
+}
