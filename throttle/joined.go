@@ -19,16 +19,16 @@ const (
 // The fleet then sends fewer and fewer calls, and as many of them are doubtful as before. No
 // trial is needed. If the backend says nothing, a capacity that falls looks the same for too long.
 type joined struct {
-	told   bool          // the backend has said that it is full in this alert
-	before window.Counts // the most calls that were sent
-	since  window.Counts // calls when fewer were sent
+	saysFull bool          // the backend has said that it is full in this alert
+	before   window.Counts // the most calls that were sent
+	since    window.Counts // calls when fewer were sent
 }
 
 // compare compares the calls of joinedLength, and returns whether errors have joined, and their ratio.
 func (j *joined) compare(c *window.Counts, background float64) (ratio float64, found bool) {
 	demand, before := requests(c), requests(&j.before)
 	switch {
-	case !j.told, doubtful(c) < background+leastJoined, before > 0 && (demand > sameDemand*before || before > sameDemand*demand):
+	case !j.saysFull, doubtful(c) < background+leastJoined, before > 0 && (demand > sameDemand*before || before > sameDemand*demand):
 		j.before, j.since = window.Counts{}, window.Counts{}
 	case before == 0 || answersOf(c) >= answersOf(&j.before):
 		j.before, j.since = *c, window.Counts{}

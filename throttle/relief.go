@@ -11,8 +11,7 @@ const (
 	enoughWorked, enoughFailed = 3, 4
 	// failuresEnd is the number of accepted calls in a row that end the failures.
 	failuresEnd = 10
-	// Accepted and rejected calls are together in this number of buckets: the first and the last of the
-	// failures.
+	// Only the first and the last bucket of the failures may have accepted calls too.
 	edges = 2
 	// relapse is the evidence, in nats, with which an alert begins again after relief.
 	relapse = 2.5

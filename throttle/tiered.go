@@ -72,7 +72,7 @@ type pool struct {
 	k, target     float64
 	alert         bool
 	slow          bool    // late calls count as rejected
-	told          float64 // share of the rejections of which the backend said that it is full
+	full          float64 // share of the rejections of which the backend said that it is full
 	asked, wanted float64 // calls of the window, and in demand
 	hold          hold
 }
@@ -89,7 +89,7 @@ func newPool(span, recent []window.Counts, s *stance, k, target, padding float64
 	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
 	all, latest := window.Sum(span), window.Sum(o.demand)
 	if !slow {
-		o.told = float64(all.Full) / max(1, float64(all.Rejected))
+		o.full = float64(all.Full) / max(1, float64(all.Rejected))
 	}
 	o.asked, o.wanted = requests(&all), requests(&latest)
 	return o
@@ -194,7 +194,7 @@ func (o *pool) change(c *claims) float64 {
 		latest := window.Sum(o.demand)
 		rejected = min(rejected, recentPart*(o.charged*float64(latest.Rejected)+newRejection))
 	}
-	beyond := (1+o.told)*rejected/(1+o.target*o.accepted) - 1
+	beyond := (1+o.full)*rejected/(1+o.target*o.accepted) - 1
 	if beyond > 0 {
 		return max(leastChange, 1-fall*beyond)
 	}

@@ -73,16 +73,16 @@ func TestRelief(t *testing.T) {
 // do not help.
 func TestJoined(t *testing.T) {
 	for name, c := range map[string]struct {
-		told  bool
-		since window.Counts
-		want  bool
+		saysFull bool
+		since    window.Counts
+		want     bool
 	}{
 		"fewer calls do not help":      {true, tier(75, 25, 300), true},
 		"fewer calls help":             {true, tier(96, 4, 300), false},
 		"the backend has said nothing": {false, tier(75, 25, 300), false},
 		"the demand is another":        {true, tier(75, 25, 900), false},
 	} {
-		j := joined{told: c.told}
+		j := joined{saysFull: c.saysFull}
 		before := tier(150, 50, 200)
 		j.compare(&before, 0)
 		ratio, found := j.compare(&c.since, 0)
