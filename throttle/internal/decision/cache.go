@@ -7,8 +7,9 @@
 // # Does the call need a decision?
 //
 // A call is refused if the backend rejects it or the throttle sheds it. As long as the window holds
-// no refused call, every probability is 0, and time cannot change that. [Cache.NeedsDecision] is
-// false then, and the call is admitted without a look at the clock or at a decision.
+// no refused call, every probability of a policy is 0, and time cannot change that.
+// [Cache.NeedsDecision] is false then, and the call is admitted without a look at the clock or at a
+// decision. It is true after a refresh that computed another probability: a server may have told it.
 //
 // # Is the decision fresh enough?
 //
@@ -61,8 +62,8 @@ type Config struct {
 	// MinEvents is the least number of events between two refreshes, at most 16. With 1, decisions
 	// from few requests are exact. With more, the first calls after a rejection are not shed.
 	MinEvents uint64
-	// Compute stores the decision for each row. If the reading holds no refused call, all
-	// probabilities must be 0. One goroutine calls it at a time.
+	// Compute stores the decision for each row. If the reading holds no refused call, a probability
+	// above 0 applies only after a Refresh. One goroutine calls it at a time.
 	Compute func(r window.Reading, decisions []Packed)
 	Rand    func() float64 // draws, in [0, 1); nil for generators of the Cache
 }
@@ -80,7 +81,7 @@ type Cache struct {
 
 	// The next fields change rarely. A refresh stores them only if they change, because each call
 	// reads them.
-	holdsRefused atomic.Bool   // the window may hold a refused call
+	holdsRefused atomic.Bool   // the window may hold a refused call, or a probability is above 0
 	missed       atomic.Bool   // an event came during a refresh, which may have read the window before
 	mask         atomic.Uint64 // a stripe refreshes if events&mask is 0; mask 0: if the sum of all events is large enough
 	validUntil   atomic.Int64  // end of the bucket of the last refresh, or outdated
@@ -126,13 +127,13 @@ func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool)
 	if c.Due(now) {
 		c.Roll(now)
 	}
-	if p = c.load(row); p.units() == 0 {
+	if p = c.Load(row); p.units() == 0 {
 		return p, false
 	}
 	event, due := c.countEvent(stripe)
 	if due {
 		c.refreshAfterEvents()
-		p = c.load(row)
+		p = c.Load(row)
 	}
 	return p, c.draw(stripe, event) < p.units()
 }
@@ -184,7 +185,8 @@ func (c *Cache) Refresh(now time.Duration) {
 	c.refreshAndUnlock()
 }
 
-func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
+// Load returns the decision of the last refresh for a row.
+func (c *Cache) Load(row int) Packed { return Packed(c.decisions[row].Load()) }
 
 // countEvent counts an event of a stripe. It returns the number of the event, and whether
 // refreshAfterEvents is due. It is inlined.
@@ -230,13 +232,17 @@ func (c *Cache) refreshAndUnlock() {
 	}
 	c.window.Read(c.reading)
 	c.compute(c.reading, c.results)
+	sheds := false
 	for row, p := range c.results {
 		c.decisions[row].Store(uint64(p))
+		sheds = sheds || p.units() > 0
 	}
 	if mask := c.interval() - 1; mask != c.mask.Load() {
 		c.mask.Store(mask)
 	}
-	if window.Sum(c.reading.Span).Refused() == 0 {
+	if sheds {
+		c.NoteRefused()
+	} else if window.Sum(c.reading.Span).Refused() == 0 {
 		c.clearHoldsRefused()
 	}
 	if int64(until) != c.validUntil.Load() {

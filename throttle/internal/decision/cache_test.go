@@ -164,6 +164,20 @@ func TestCache_needsDecision(t *testing.T) {
 	}
 }
 
+// TestCache_needsDecisionWithoutRefusals has a probability that does not come from the window. It applies
+// from the refresh on that computes it, until the one that computes 0.
+func TestCache_needsDecisionWithoutRefusals(t *testing.T) {
+	r := &rig{w: window.New(window.Shape{Span: span, Buckets: buckets, Rows: 1, Stripes: stripes})}
+	probability := 0.0
+	r.Init(Config{Window: r.w, Rows: 1, Compute: func(_ window.Reading, results []Packed) { results[0] = Pack(probability, 0) }})
+	for _, probability = range []float64{0, 0.5, 0.25, 0} {
+		r.Refresh(r.now)
+		if p, _ := r.decide(0); p != probability || r.NeedsDecision() != (probability > 0) {
+			t.Errorf("got %v, a decision is needed: %v, want %v", p, r.NeedsDecision(), probability)
+		}
+	}
+}
+
 // TestCache_refusedDuringRefresh counts a refused call after a refresh has read the window.
 func TestCache_refusedDuringRefresh(t *testing.T) {
 	for _, column := range []int{window.Rejected, window.Shed} {

@@ -4,7 +4,7 @@ package decision
 type Packed uint64
 
 const (
-	flagBits = 4
+	flagBits = 5
 	// scale is the number of units in a probability of 1.
 	scale = 1 << 53
 
@@ -12,7 +12,7 @@ const (
 	Largest = 1 - 1.0/scale
 )
 
-// Pack returns a decision. The probability must be in [0, Largest], the flags less than 16.
+// Pack returns a decision. The probability must be in [0, Largest], the flags less than 32.
 func Pack(probability float64, flags uint64) Packed {
 	return Packed(uint64(probability*scale)<<flagBits | flags)
 }
