@@ -1,0 +1,312 @@
+// Package told computes what a client sheds because servers say that they shed.
+//
+// A server that sheds the share s of the calls that reach it says so with each answer. If its clients
+// shed some calls before, fewer reach it, and s falls: a control loop, with a delay. The client keeps a
+// level x per priority, and sheds 1-exp(-x) of its calls. For an offered load of D times the capacity:
+//
+//	the server admits everything if exp(-x)*D <= 1, and sheds y = ln(D) - x otherwise, with s = 1-exp(-y)
+//	dx/dt = (y - aim) / settle
+//
+// Why this form:
+//
+//   - If clients shed what the server says, x = y, they take over only the square root of the overload: at
+//     10 times the capacity the server still gets 3.2 times. The integral takes over all of it but the
+//     aim, so that the server sheds about 5 %.
+//   - In logarithms the loop is linear: it settles in the same time at 2 and at 20 times the capacity.
+//   - With a delay d, such an integral settles without oscillation if settle > e*d. For a d of up to
+//     0.6 s, which includes the time between two updates, that is 1.6 s.
+//   - y is at most 1 here. Otherwise one of three replicas behind a host that says "I shed nearly all"
+//     would outweigh two that say "I shed nothing", and the client would shed calls that these can serve.
+//   - The server cannot say how much more it could serve. So the level falls slowly at first, and the
+//     faster the longer no server has shed: after a real recovery it is 0 in two seconds, while a
+//     moment without shedding hardly changes it.
+//
+// A server may be wrong, or lie. The probability is at most 0.95. It fades within 5 s if no report
+// comes. And a server that sheds rejects calls: if far fewer were rejected than it says, the client
+// does not believe it, see [State.Doubted].
+package told
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MaxPriorities is the number of priorities.
+const MaxPriorities = 16
+
+const (
+	// Interval is the time between two updates.
+	Interval = 100 * time.Millisecond
+	// Most is the largest probability: probes remain.
+	Most = 0.95
+	// Lasting is how long a report counts. It differs by fadeJitter between clients, so that they do not
+	// all return at once.
+	Lasting    = 5 * time.Second
+	fadeJitter = 0.2
+
+	settle = 2.0  // in seconds
+	aim    = 0.05 // the y that is left to the server
+	mostUp = 1.0  // y counts as this at most
+	// release is the rate at which the level falls, in the unit of y. It grows by e in 1/releaseGrowth
+	// seconds.
+	release, releaseGrowth = 0.5, 1.5
+	mostGrowth             = 100
+	// perReport bounds how much one report raises the level, for clients with few calls.
+	perReport = 0.25
+	// longestStep is the longest time between two updates that counts, in seconds.
+	longestStep = 1.0
+	// hardly is a level that is as good as none.
+	hardly = 0.005
+	// A server is not believed if less than doubtfulPart of the rejections came that it has said, and if it
+	// has said fewExpected or more. Numbers of calls halve at manyExpected: the last few count.
+	doubtfulPart              = 0.25
+	fewExpected, manyExpected = 8, 32
+	// mixture is how long a report counts for whether servers are overloaded, in seconds.
+	mixture = 0.5
+)
+
+// Counts are the calls of one priority that were answered.
+type Counts struct {
+	Answers uint64
+	Full    uint64 // rejections that said that the server is full
+}
+
+// State is what was heard from the servers of one client. Its methods are safe for concurrent use.
+type State struct {
+	calm    atomic.Bool  // a report of a calm server came since the last update
+	active  atomic.Bool  // a report of an overloaded server still counts
+	updated atomic.Int64 // time of the last update
+	lasting time.Duration
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	fresh      sums
+	levels     [MaxPriorities]float64
+	shedAt     [MaxPriorities]time.Duration // of the last report with a share
+	at         time.Duration                // of the last update
+	heardAt    time.Duration                // of the last report while active
+	fullAt     time.Duration                // of the last report of an overloaded server
+	calmAt     time.Duration                // of the last report of a calm server; math.MinInt64/2 for none
+	overloaded float64                      // smoothed part of the reports
+	before     [MaxPriorities]Counts
+	judged     bool    // before is set
+	expected   float64 // rejections that the servers have said
+	rejected   float64 // those that came
+}
+
+// sums adds up the reports since the last update.
+type sums struct {
+	reports, overloaded float64
+	shedding            [MaxPriorities]float64 // reports with a share
+	want                [MaxPriorities]float64 // sum of y
+	share               [MaxPriorities]float64
+}
+
+// New returns a state. Draw is a random number in [0, 1): clients differ in how long a report lasts.
+func New(draw float64) *State {
+	return &State{
+		lasting: time.Duration(float64(Lasting) * (1 - fadeJitter*draw)),
+		calmAt:  math.MinInt64 / 2,
+	}
+}
+
+// Calm notes a report of a calm server, if nothing more is needed. Otherwise it returns false: then call
+// Add. It reads no clock.
+func (s *State) Calm() bool {
+	if s.active.Load() {
+		return false
+	}
+	if !s.calm.Load() {
+		s.calm.Store(true)
+	}
+	return true
+}
+
+// Active reports whether shedding may depend on what was heard, and so on the time.
+func (s *State) Active() bool { return s.active.Load() }
+
+// Add adds a report that came at now. It drops the report if another one is being added.
+func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, now time.Duration) {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	f := &s.fresh
+	f.reports++
+	s.heardAt = now
+	if !overloaded {
+		return
+	}
+	f.overloaded++
+	s.fullAt = now
+	for p, share := range shares {
+		if !(share > 0) { // or NaN
+			continue
+		}
+		share = min(share, Most)
+		f.shedding[p]++
+		f.want[p] += min(-math.Log1p(-share), mostUp)
+		f.share[p] += share
+		s.shedAt[p] = now
+	}
+	if !s.active.Load() {
+		s.at = now - Interval
+		s.active.Store(true)
+	}
+}
+
+// Due reports whether to update the state at now, in a refresh of the decisions. It returns true for one
+// caller per Interval. If a clock has jumped back, Due forgets everything: nothing else would end it.
+func (s *State) Due(now time.Duration) bool {
+	last := s.updated.Load()
+	jumped := time.Duration(last)-now > Lasting
+	if !jumped && now-time.Duration(last) < Interval || !s.updated.CompareAndSwap(last, int64(now)) {
+		return false
+	}
+	if jumped {
+		s.Forget()
+	}
+	return true
+}
+
+// Update computes the levels from the reports since the last update. Bucket is a time that has passed at
+// least; it is the time as long as no server is overloaded. Shadow means that nothing is shed.
+func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shadow bool) {
+	if s.calm.Load() {
+		s.calm.Store(false)
+		s.mu.Lock()
+		s.calmAt = bucket
+		s.mu.Unlock()
+	}
+	if !s.active.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Duration(s.updated.Load())
+	if now <= s.at {
+		return
+	}
+	dt := min((now - s.at).Seconds(), longestStep)
+	s.at = now
+	s.judge(counts)
+	s.mix(dt)
+	for p := range s.levels {
+		s.levels[p] = s.level(p, now, dt, shadow)
+	}
+	s.fresh = sums{}
+	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.heardAt > s.lasting {
+		s.forget()
+	}
+}
+
+// level returns the next level of a priority.
+func (s *State) level(p int, now time.Duration, dt float64, shadow bool) float64 {
+	f, x := &s.fresh, s.levels[p]
+	switch {
+	case s.doubted():
+		return 0
+	case f.reports == 0:
+		return x
+	case shadow: // the server sheds for all, and says how much
+		x += (-math.Log1p(-f.share[p]/f.reports) - x) * min(1, dt/settle)
+	default:
+		shedding := f.shedding[p] / f.reports
+		up := f.want[p]/f.reports - aim*shedding
+		growth := math.Exp(min(releaseGrowth*(now-s.shedAt[p]).Seconds(), math.Log(mostGrowth)))
+		x += min((up-(1-shedding)*release*growth)*dt/settle, perReport*f.reports)
+	}
+	if x < hardly {
+		return 0
+	}
+	return min(x, -math.Log1p(-Most))
+}
+
+// judge compares the rejections that the servers have said with those that came.
+func (s *State) judge(counts *[MaxPriorities]Counts) {
+	for p := range counts {
+		if !s.judged {
+			break
+		}
+		answers, full := float64(counts[p].Answers-s.before[p].Answers), float64(counts[p].Full-s.before[p].Full)
+		if s.fresh.share[p] > 0 {
+			s.expected += answers * s.fresh.share[p] / s.fresh.reports
+			s.rejected += full
+		}
+	}
+	s.before, s.judged = *counts, true
+	if s.expected > manyExpected {
+		part := manyExpected / 2 / s.expected
+		s.expected, s.rejected = part*s.expected, part*s.rejected
+	}
+}
+
+func (s *State) doubted() bool {
+	return s.expected >= fewExpected && s.rejected < doubtfulPart*s.expected
+}
+
+// mix smooths the part of the reports that is of overloaded servers.
+func (s *State) mix(dt float64) {
+	if f := &s.fresh; f.reports > 0 {
+		s.overloaded += (f.overloaded/f.reports - s.overloaded) * (1 - math.Exp(-dt/mixture))
+		if f.overloaded < f.reports {
+			s.calmAt = s.at
+		}
+	}
+}
+
+// forget sets the state of a client that has heard nothing of an overload.
+func (s *State) forget() {
+	s.levels, s.overloaded, s.judged, s.expected, s.rejected = [MaxPriorities]float64{}, 0, false, 0, 0
+	s.active.Store(false)
+}
+
+// Forget forgets what was heard of an overload.
+func (s *State) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh = sums{}
+	s.forget()
+}
+
+// Probability returns the probabilities of shedding at now, or at the last update if now is 0.
+func (s *State) Probability(now time.Duration) (p [MaxPriorities]float64) {
+	if !s.active.Load() {
+		return p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = max(now, s.at)
+	age := float64(max(0, now-s.heardAt)) / float64(s.lasting)
+	fade := max(0, 1-age*age)
+	for i, x := range s.levels {
+		p[i] = -math.Expm1(-x) * fade
+	}
+	return p
+}
+
+// Summary is what the servers said lately.
+type Summary struct {
+	Known      bool // any report came in the last seconds
+	Calm       bool // hardly any of them was of an overloaded server
+	Overloaded bool // most of them were
+	Doubted    bool // the servers reject far fewer calls than they say
+}
+
+// Summary returns what the servers said in the last seconds before now.
+func (s *State) Summary(now time.Duration) Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = max(now, s.at)
+	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
+	if s.active.Load() {
+		recent := now-s.heardAt <= s.lasting
+		sum.Overloaded = recent && s.overloaded > 0.5 && !sum.Doubted
+		sum.Calm = sum.Calm && s.overloaded < 0.1
+		sum.Known = recent
+	}
+	sum.Known = sum.Known || sum.Calm
+	return sum
+}
