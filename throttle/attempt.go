@@ -102,18 +102,22 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 
 // maybeShed decides about a call that may be shed. It returns the error of a shed call.
 func (a *attempt) maybeShed() error {
-	t := a.throttle
+	t, now := a.throttle, a.throttle.elapsed()
+	t.fadeHeard(now)
 	var sheds bool
-	a.decision, sheds = t.decisions.Decide(int(a.priority), int(a.stripe), t.elapsed())
+	a.decision, sheds = t.decisions.Decide(int(a.priority), int(a.stripe), now)
 	t.reportPolicy(a.ctx)
 	if !sheds {
 		return nil
 	}
 	a.shadow = a.decision.Has(onlyShadow)
-	switch {
+	switch cause := causeOf(a.decision); {
+	case cause == CauseTold:
+		a.countTold()
+		return a.shed()
 	case a.shadow:
 		a.row[shadowed].Add(1)
-	case causeOf(a.decision) == CauseAbove:
+	case cause == CauseAbove:
 		a.row[shedAbove].Add(1)
 	default:
 		a.row[shedOwn].Add(1)

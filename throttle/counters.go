@@ -29,8 +29,10 @@ const (
 	shadowsAbove                  // the same, CauseAbove
 	shadowsLimit                  // the same, CauseLimit
 	shadowsProcessor              // the same, CauseProcessor
+	shadowsTold                   // the same, CauseTold
 	clamps                        // calls that asked for a priority out of range; all in the first column
 	localSheds                    // calls shed, CauseProcessor; without an outcome, so all are in the first column
+	toldSheds                     // the same, CauseTold
 	fallbacks                     // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
 )

@@ -11,11 +11,13 @@ const (
 	onlyShadow                  // ModeShadow: call the hooks, and let the call through
 	causedLimit                 // CauseLimit, of a call that the gate refuses
 	causedProcessor             // CauseProcessor
+	causedTold                  // CauseTold
 )
 
 // computeDecisions computes the packed decision of each priority.
 func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packed) {
 	tuning := t.tuning.Load()
+	t.updateHeard(r.Ever, tuning.Mode)
 	if t.monitor != nil {
 		t.observe(r, tuning)
 	}
@@ -25,13 +27,18 @@ func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packe
 	}
 	var estimates [MaxPriorities]estimate
 	t.estimate(r, tuning, t.stance.Load(), estimates[:t.priorities])
+	t.notePolicyShare(r.Span, estimates[:t.priorities])
+	t.obey(estimates[:t.priorities], 0)
 	for p, e := range estimates[:t.priorities] {
 		var flags uint64
 		if tuning.Mode == ModeShadow {
 			flags |= onlyShadow
 		}
-		if e.cause == CauseAbove {
+		switch e.cause {
+		case CauseAbove:
 			flags |= causedAbove
+		case CauseTold:
+			flags |= causedTold
 		}
 		decisions[p] = decision.Pack(e.probability, flags)
 	}
@@ -44,7 +51,7 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 	if u.Mode == ModeOff {
 		o.span = window.Counts{}
 	}
-	now := t.window.Ends() - t.window.Width()
+	now := t.bucketAt()
 	if t.monitor.isHealthy(now, &o, u.Background) {
 		return
 	}
@@ -67,6 +74,8 @@ func causeOf(d decision.Packed) Cause {
 		return CauseProcessor
 	case d.Has(causedLimit):
 		return CauseLimit
+	case d.Has(causedTold):
+		return CauseTold
 	case d.Has(causedAbove):
 		return CauseAbove
 	}

@@ -41,6 +41,8 @@ func (e *ShedError) Error() string {
 		why = ": calls are late, and too many are open"
 	case CauseProcessor:
 		why = ": requests wait for a processor"
+	case CauseTold:
+		why = ": the backend says that it sheds such calls"
 	}
 	if e.Key != "" {
 		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority%s", e.Throttle, e.Key, e.Priority, why)

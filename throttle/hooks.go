@@ -138,25 +138,27 @@ const (
 	// CauseProcessor means that the requests of this process wait for a processor, see
 	// [Config.ProcessorWait].
 	CauseProcessor
+	// CauseTold means that the backend says that it sheds such calls, see [Throttle.Hear].
+	CauseTold
 
 	numCauses = iota
 )
 
 // Causes yields every cause.
-func Causes() iter.Seq[Cause] { return enum.All(CauseOwn, CauseProcessor) }
+func Causes() iter.Seq[Cause] { return enum.All(CauseOwn, CauseTold) }
 
-// String returns "own", "above", "limit" or "processor".
+// String returns "own", "above", "limit", "processor" or "told".
 func (c Cause) String() string {
-	return enum.Name("cause", c, "own above limit processor")
+	return enum.Name("cause", c, "own above limit processor told")
 }
 
 // MarshalText returns the word of the cause, or an error if the cause is not defined.
-func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseProcessor) }
+func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseTold) }
 
 // UnmarshalText reads the word of a cause. For any other text it returns an error that lists the
 // words, and does not change c.
 func (c *Cause) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(c, text, CauseOwn, CauseProcessor)
+	return enum.Unmarshal(c, text, CauseOwn, CauseTold)
 }
 
 // defaultHooks is the only package-level state of throttle.

@@ -1,14 +1,90 @@
 package throttle
 
+import (
+	"math"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
 // LoadReport is what a server says about its load, with each answer. Clients that listen shed what the
-// server would shed, see [Throttle.Hear].
+// server would shed, see [Throttle.Hear]. The servers of packages httpthrottle, grpcthrottle and
+// connectthrottle send it to clients that they trust.
 type LoadReport struct {
-	// Overloaded is true if the server has too many calls. If it is false, the calls that the server
-	// fails are no sign of load.
+	// Overloaded is true if the server has too many calls. If it is false, calls that fail there are no
+	// sign of load.
 	Overloaded bool
-	// Utilization is the part of the server's capacity that is used. It is 0 if that is not known. It is
-	// above 1 if the server has more calls than it can serve: with 2, it sheds half of them.
+	// Utilization is the number of calls that the server has for each that it can serve. It is 0 if the
+	// server is not overloaded.
 	Utilization float64
 	// Shed is the share of the calls that the server sheds, by priority: 0 to 1.
 	Shed [MaxPriorities]float64
+}
+
+// LoadReport returns what this throttle says to the callers of this process: whether its policy is in
+// alert, whether calls wait for a processor ([Config.ProcessorWait]), and which share it sheds of each
+// priority. It is as cheap as a few loads, and allocates nothing. Ok is false if there is nothing to say:
+// in ModeShadow and ModeOff the throttle sheds nothing, so clients must not do it in its place.
+func (t *Throttle) LoadReport() (r LoadReport, ok bool) {
+	if !t.valid() || t.tuning.Load().Mode != ModeEnforce {
+		return LoadReport{}, false
+	}
+	share := t.reportPolicyShares(&r)
+	if local := t.local.Load(); local != nil && t.serves.Load() {
+		if own := local.Share(); own > 0 {
+			r.Overloaded, share = true, max(share, own)
+			for p := range t.priorities {
+				r.Shed[p] = max(r.Shed[p], local.Drop(p))
+			}
+		}
+	}
+	r.Overloaded = r.Overloaded || t.hasLimit()
+	if share > 0 {
+		r.Utilization = 1 / (1 - min(share, mostShare))
+	}
+	return r, true
+}
+
+// mostShare bounds the Utilization.
+const mostShare = 0.99
+
+// reportPolicyShares adds what the policy sheds to r, and returns its share of all calls. What Tiered sheds
+// while it is quiet is for errors. What other servers have said is theirs.
+func (t *Throttle) reportPolicyShares(r *LoadReport) (share float64) {
+	if t.policy == Tiered && !t.stance.Load().inAlert() || !t.decisions.NeedsDecision() {
+		return 0
+	}
+	r.Overloaded = t.policy == Tiered
+	for p := range t.priorities {
+		if d := t.decisions.Load(p); !d.Has(causedTold) {
+			r.Shed[p] = d.Probability()
+			r.Overloaded = r.Overloaded || r.Shed[p] > 0
+		}
+	}
+	return math.Float64frombits(t.policyShare.Load())
+}
+
+// notePolicyShare stores the share of the calls that the policy sheds.
+func (t *Throttle) notePolicyShare(span []window.Counts, estimates []estimate) {
+	var shed, all float64
+	for p, e := range estimates {
+		all += requests(&span[p])
+		shed += requests(&span[p]) * e.probability
+	}
+	if bits := math.Float64bits(shed / max(1, all)); bits != t.policyShare.Load() {
+		t.policyShare.Store(bits)
+	}
+}
+
+// hasLimit reports whether Config.SlowGate limits the open calls.
+func (t *Throttle) hasLimit() bool {
+	w := t.watch.Load()
+	if w == nil || t.tuning.Load().SlowGate != ModeEnforce {
+		return false
+	}
+	for p := range t.priorities {
+		if w.gate.limit(Priority(p)) > 0 {
+			return true
+		}
+	}
+	return false
 }

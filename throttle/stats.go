@@ -14,6 +14,7 @@ type Stats struct {
 	Window          time.Duration
 	State           PolicyState // of Tiered
 	Slow            SlowStats
+	Heard           HeardStats      // from the backend's load reports
 	ProcessorWait   time.Duration   // Config.ProcessorWait in force; 0 if it is off, or for calls to other processes only
 	Exempt          uint64          // calls of Throttle.Exempt: served without a decision
 	Priorities      []PriorityStats // indexed by priority
@@ -41,6 +42,7 @@ type PriorityStats struct {
 	Priority    Priority
 	Probability float64 // of shedding the next call
 	Cause       Cause   // of the probability, if it is not 0
+	Told        float64 // the part of the probability that the backend's load reports ask for
 	Window      WindowStats
 	Admitted    uint64       // calls admitted, including those in flight
 	InFlight    int64        // admitted calls that have not ended
@@ -84,6 +86,7 @@ func (t *Throttle) Stats() Stats {
 		return Stats{}
 	}
 	w, now := t.look()
+	heard, toldShares := t.heardStats()
 	sums, stance, estimates := t.snapshot()
 	state := t.tuning.State()
 	tuning := &state.Now
@@ -91,7 +94,7 @@ func (t *Throttle) Stats() Stats {
 		Name: t.name, Policy: t.policy, Mode: tuning.Mode, CodeMode: state.Code.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
 		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
 	}
-	s.Exempt = t.exempt.Load()
+	s.Exempt, s.Heard = t.exempt.Load(), heard
 	if t.serves.Load() && tuning.Mode != ModeOff {
 		s.ProcessorWait = tuning.processorWait()
 	}
@@ -102,6 +105,7 @@ func (t *Throttle) Stats() Stats {
 		ps := &s.Priorities[p]
 		ps.Priority = Priority(p)
 		ps.Probability, ps.Cause = estimates[p].probability, estimates[p].cause
+		ps.Told = toldShares[p]
 		ps.Window = WindowStats{Accepted: sums[p].Accepted, Rejected: sums[p].Rejected, Shed: sums[p].Shed}
 		t.fill(ps)
 		t.fillSlow(ps, w)
@@ -124,7 +128,9 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseLimit], shadowsLimit, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseProcessor], shadowsProcessor, p)
+		t.counters[i].addTo(&ps.ShadowShed.calls[CauseTold], shadowsTold, p)
 		ps.Shed.calls[CauseProcessor] += t.counters[i].first(localSheds, p)
+		ps.Shed.calls[CauseTold] += t.counters[i].first(toldSheds, p)
 		ps.Clamped += t.counters[i].first(clamps, p)
 		t.counters[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}

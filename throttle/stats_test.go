@@ -144,7 +144,7 @@ func shedBy(c throttle.Cause, n uint64) (totals throttle.CauseTotals) {
 type counts struct {
 	ended     throttle.Totals
 	shed      throttle.CauseTotals
-	shadow    [throttle.CauseProcessor + 1]throttle.Totals
+	shadow    [throttle.CauseTold + 1]throttle.Totals
 	fallbacks throttle.Totals
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
 	"github.com/spillway-go/spillway/throttle/internal/processor"
+	"github.com/spillway-go/spillway/throttle/internal/told"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -45,6 +46,9 @@ type Throttle struct {
 	watching        sync.Mutex            // held to replace watch
 	slowTotals      atomic.Pointer[slowCounters]
 	local           atomic.Pointer[processor.Demand] // of the calls that this process serves; nil if the wait for a processor sheds none
+	heard           atomic.Pointer[told.State]       // of the backend's load reports; nil before the first
+	random          func() float64                   // Config.Rand
+	policyShare     atomic.Uint64                    // of the calls that the policy sheds, as bits
 	serves          atomic.Bool                      // it has had calls that this process serves
 	exempt          atomic.Uint64                    // calls of Exempt
 	closed          atomic.Bool
@@ -86,6 +90,7 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		now:             c.Now,
 		classifier:      c.Classify,
 		invalidPriority: c.InvalidPriority,
+		random:          c.Rand,
 		hooks:           c.Hooks,
 		hasCallHooks:    c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
 		shedErrs:        shedErrors(&c, key),
@@ -180,6 +185,7 @@ func (t *Throttle) snapshot() ([]window.Counts, *stance, []estimate) {
 	}
 	s := t.stance.Load()
 	t.estimate(r, t.tuning.Load(), s, estimates)
+	t.obey(estimates, now)
 	return r.Span, s, estimates
 }
 

@@ -38,7 +38,7 @@ func TestTotalsIgnoreUndefinedValues(t *testing.T) {
 	equal(t, "totals", totals, throttle.Totals{})
 	equal(t, "Count", totals.Count(255, 255)+totals.Outcome(255)+totals.Fault(255), 0)
 	var causes throttle.CauseTotals
-	causes.Add(throttle.CauseProcessor+1, 1)
+	causes.Add(throttle.CauseTold+1, 1)
 	equal(t, "causes", causes, throttle.CauseTotals{})
 	equal(t, "Count of a cause", causes.Count(255), 0)
 	equal(t, "Cause", throttle.ShadowTotals{}.Cause(255), throttle.Totals{})
@@ -64,10 +64,10 @@ func TestTotalsAsJSON(t *testing.T) {
 	for value, want := range map[any]string{
 		totals:                         `[{"Outcome":"rejected","Fault":"timeout","Calls":3}]`,
 		throttle.Totals{}:              `[]`,
-		shedBy(throttle.CauseAbove, 2): `{"above":2,"limit":0,"own":0,"processor":0}`,
-		throttle.ShadowTotals{}:        `{"above":[],"limit":[],"own":[],"processor":[]}`,
+		shedBy(throttle.CauseAbove, 2): `{"above":2,"limit":0,"own":0,"processor":0,"told":0}`,
+		throttle.ShadowTotals{}:        `{"above":[],"limit":[],"own":[],"processor":[],"told":[]}`,
 		throttle.Total{Calls: 1}:       `{"Outcome":"accepted","Fault":"none","Calls":1}`,
-		throttle.CauseTotals{}:         `{"above":0,"limit":0,"own":0,"processor":0}`,
+		throttle.CauseTotals{}:         `{"above":0,"limit":0,"own":0,"processor":0,"told":0}`,
 	} {
 		text, err := json.Marshal(value)
 		equal(t, "error", err, nil)

@@ -30,7 +30,7 @@ func TestEnumerations(t *testing.T) {
 	check[throttle.Outcome](t, "outcome", 0, "accepted", "rejected", "ignored", "shed", "overloaded")
 	check[throttle.Fault](t, "fault", 0, "none", "availability", "quota", "authentication", "permission", "bad", "conflict", "missing",
 		"precondition", "unimplemented", "timeout", "canceled", "shed", "panic", "other")
-	check[throttle.Cause](t, "cause", 0, "own", "above", "limit", "processor")
+	check[throttle.Cause](t, "cause", 0, "own", "above", "limit", "processor", "told")
 	check[breaker.State](t, "state", 0, "closed", "open", "half_open", "disabled")
 	check[breaker.Reason](t, "reason", 0, "", "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten", "by_hand")
 	check[breaker.StalePolicy](t, "stale_policy", 0, "fail_open", "keep_last", "fail_closed")

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -100,6 +101,14 @@ func (d *Demand) reuse(cohort uint32) {
 
 // Overloaded reports whether calls wait for longer than the aim, or are shed for it.
 func (d *Demand) Overloaded() bool { return d.process.state.Load() == overloaded }
+
+// Share returns the share of the calls that is shed.
+func (d *Demand) Share() float64 { return math.Float64frombits(d.process.share.Load()) }
+
+// Drop returns the probability with which a call of a priority is shed.
+func (d *Demand) Drop(priority int) float64 {
+	return math.Float64frombits(d.process.drops[priority].Load())
+}
 
 // Shadow reports whether the calls are those of ModeShadow.
 func (d *Demand) Shadow() bool { return d.shadow }

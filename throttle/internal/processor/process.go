@@ -28,6 +28,7 @@ const (
 // scheduler every 10 ms. All methods are safe for concurrent use.
 type Process struct {
 	drops  [MaxPriorities]atomic.Uint64 // probabilities, as bits
+	share  atomic.Uint64                // of the demand that is shed, as bits
 	state  atomic.Uint32                // stopped, calm, crowded or overloaded
 	last   atomic.Int64                 // time of the last tick
 	cohort atomic.Uint32                // the number of the present cohort
@@ -194,6 +195,9 @@ func (p *Process) tick(at time.Duration) bool {
 	}
 	if before, state := p.state.Load(), p.controller.state(r); before != stopped && before != state {
 		p.state.CompareAndSwap(before, state)
+	}
+	if bits := math.Float64bits(p.controller.Share()); bits != p.share.Load() {
+		p.share.Store(bits)
 	}
 	for i, drop := range p.controller.mix.drop {
 		if bits := math.Float64bits(drop); bits != p.drops[i].Load() {
