@@ -106,10 +106,12 @@ type sums struct {
 
 // New returns a state. Draw is a random number in [0, 1): clients differ in how long a report lasts.
 func New(draw float64) *State {
-	return &State{
+	s := &State{
 		lasting: time.Duration(float64(Lasting) * (1 - fadeJitter*draw)),
 		calmAt:  math.MinInt64 / 2,
 	}
+	s.updated.Store(-int64(Interval)) // the first report counts at once
+	return s
 }
 
 // Calm notes a report of a calm server, if nothing more is needed. Otherwise it returns false: then call
