@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // BenchmarkPaths compares requests with and without the package.
@@ -56,6 +57,7 @@ func paths(t testing.TB) []path {
 		response.Body = empty{}
 		return response, nil
 	})
+	calm := []string{calmLoad}
 	exchange := func(transport http.RoundTripper, r *http.Request) func() {
 		return func() {
 			response, err := transport.RoundTrip(r)
@@ -79,11 +81,18 @@ func paths(t testing.TB) []path {
 	throttled := httpthrottle.Middleware(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{})(handler)
 	plain := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	known := plain.WithContext(throttle.WithPriority(context.Background(), throttle.Low))
+	telling := httpthrottle.Middleware(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{Trust: trusting(true)})(handler)
+	reporting := roundTrip(func(*http.Request) (*http.Response, error) {
+		response.Body, response.Header = empty{}, http.Header{protocol.LoadHeader: calm}
+		return response, nil
+	})
 	return []path{
 		{"client/plain", 1, exchange(base, get(context.Background())), exchange(newTransport(t, base, httpthrottle.TransportConfig{}), get(context.Background()))},
 		{"client/hook", 1, exchange(base, said), exchange(newTransport(t, base, httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: hooks}}), said)},
 		{"client/sent", 5, exchange(base, said), exchange(newTransport(t, base, httpthrottle.TransportConfig{Send: everywhere}), said)},
 		{"client/shed", 0, func() {}, exchange(refusing, get(context.Background()))},
+		{"client/listening", 1, exchange(reporting, get(context.Background())), exchange(newTransport(t, reporting, httpthrottle.TransportConfig{Listen: everywhere}), get(context.Background()))},
+		{"server/telling", 3, server(handler, plain), server(telling, plain)},
 		{"server/plain", 3, server(handler, plain), server(throttled, plain)},
 		{"server/known", 2, server(handler, known), server(throttled, known)},
 	}

@@ -68,6 +68,12 @@ type MiddlewareConfig struct {
 	// name the throttle and its key: do not send its text to callers. Default: a small body of type
 	// application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
+	// Tell reports whether the response to a request says what this server sheds, in the header
+	// [protocol.LoadHeader]. A transport whose Listen allows it then sheds such requests itself, and
+	// does not take errors of a calm server for load. Load balancers such as Envoy read it too. It
+	// shows how full the server is, so do not send it to strangers. Default: to the clients that
+	// Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent.
+	Tell func(*http.Request) bool
 	// LowerRetries gives a request one priority lower if its sender marks it as a retry with the
 	// [AttemptHeader], so that first attempts are served first. It does not apply to a priority that
 	// a trusted sender names: a [Transport] lowers that itself.
@@ -125,12 +131,12 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 		c.RetryHooks = retry.DefaultHooks()
 	}
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
-	throttles := &protocol.Throttles{Group: c.Group}
+	throttles, loads := &protocol.Throttles{Group: c.Group}, &protocol.Loads{}
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, untrusted: untrusted, next: next}
+		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, untrusted: untrusted, next: next}
 	}
 }
 
@@ -138,7 +144,8 @@ type middleware struct {
 	MiddlewareConfig
 	throttle  *throttle.Throttle  // nil with a Group
 	throttles *protocol.Throttles // of the Group
-	untrusted throttle.Priority   // priority of a request without a trusted one
+	loads     *protocol.Loads
+	untrusted throttle.Priority // priority of a request without a trusted one
 	next      http.Handler
 }
 
@@ -166,10 +173,11 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call, err := t.AdmitLocal(in.ctx, in.priority)
 	if err != nil {
+		m.tellLoad(t, r, &in).set(w.Header())
 		m.refuse(w, r, err)
 		return
 	}
-	m.serve(w, r, call, in.header)
+	m.serve(w, r, call, in.header, m.tellLoad(t, r, &in))
 }
 
 // unthrottled serves a request without a throttle.
@@ -181,8 +189,8 @@ func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve calls the handler with an admitted request.
-func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string) {
-	wrapped := &writer{ResponseWriter: w, call: call, ctx: r.Context(), expects: len(r.Header["Expect"]) > 0}
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string, load loadHeader) {
+	wrapped := &writer{ResponseWriter: w, call: call, load: load, ctx: r.Context(), expects: len(r.Header["Expect"]) > 0}
 	served := r.WithContext(handlerContext{wrapped})
 	served.Body = wrapped.waited.start(r.Body, m.CanceledAfter)
 	if !hasHeader(served.Header, header) {

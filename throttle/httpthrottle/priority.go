@@ -54,30 +54,38 @@ type incoming struct {
 	priority throttle.Priority
 	header   string // value of the PriorityHeader that the handler sees; empty: no header
 	fixed    bool   // an outer handler or a trusted sender named the priority
+	trusted  bool   // a trusted sender named a priority
+	asked    bool   // Peer was asked whether the sender is trusted
 }
 
 // receive returns the priority of a request: the context's, else a trusted sender's, else that of
 // the Priority function, else the Default.
 func (m *middleware) receive(r *http.Request) incoming {
 	ctx := r.Context()
-	p, trusted := m.accepted(r)
+	p, trusted, asked := m.accepted(r)
+	in := incoming{ctx: ctx, fixed: trusted, trusted: trusted, asked: asked}
 	if own, ok := protocol.Priority(ctx); ok {
-		return incoming{ctx: ctx, priority: own, header: forwarded(own, trusted), fixed: true}
+		in.priority, in.fixed = own, true
+	} else {
+		if !trusted && m.Priority != nil {
+			p = m.Priority(r)
+		}
+		in.ctx, in.priority = throttle.WithPriority(ctx, p), p
 	}
-	if !trusted && m.Priority != nil {
-		p = m.Priority(r)
-	}
-	return incoming{ctx: throttle.WithPriority(ctx, p), priority: p, header: forwarded(p, trusted), fixed: trusted}
+	in.header = forwarded(in.priority, trusted)
+	return in
 }
 
-// accepted returns the priority that Trust accepts from a request, and whether a trusted sender named
-// it.
-func (m *middleware) accepted(r *http.Request) (p throttle.Priority, trusted bool) {
+// accepted returns the priority that Trust accepts from a request, whether a trusted sender named it, and
+// whether Peer was asked for that.
+func (m *middleware) accepted(r *http.Request) (p throttle.Priority, trusted, asked bool) {
 	words := r.Header[PriorityHeader]
 	if len(words) != 1 {
-		return m.untrusted, false // the common case, without a context for Peer
+		return m.untrusted, false, false // the common case, without a context for Peer
 	}
-	return protocol.Accept(peerContext{r}, m.Trust, words)
+	_, err := throttle.ParsePriority(words[0])
+	p, trusted = protocol.Accept(peerContext{r}, m.Trust, words)
+	return p, trusted, err == nil
 }
 
 // forwarded returns the header value that the handler may forward: none unless the sender is

@@ -26,13 +26,15 @@ func (t *Transport) Retriers() *retry.Group { return t.throttles.Retriers }
 
 // retrying sends a request up to Attempts times. It returns the response and the error of the last
 // attempt. Every body but that of the returned response is closed.
-func (t *Transport) retrying(retrier *retry.Retrier, r *http.Request, p throttle.Priority, set bool) (*http.Response, error) {
+func (t *Transport) retrying(
+	th *throttle.Throttle, retrier *retry.Retrier, r *http.Request, p throttle.Priority, set bool,
+) (*http.Response, error) {
 	run := retrier.Begin(r.Context(), p)
 	call, err := run.Admit()
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, recorded, err := t.exchange(call, r, t.headerFor(r, run.Priority(), set))
+	response, recorded, err := t.exchange(th, call, r, t.headerFor(r, run.Priority(), set))
 	for run.Again(retry.Result{Err: recorded, Once: recorded != nil && !t.isRepeatable(r)}) {
 		next, bodyErr := nextAttempt(r, &run)
 		if bodyErr != nil {
@@ -45,7 +47,7 @@ func (t *Transport) retrying(retrier *retry.Retrier, r *http.Request, p throttle
 			break
 		}
 		discard(response)
-		response, recorded, err = t.exchange(call, next.WithContext(call.Context()), t.headerFor(r, run.Priority(), set))
+		response, recorded, err = t.exchange(th, call, next.WithContext(call.Context()), t.headerFor(r, run.Priority(), set))
 		if response != nil && response.Request != nil {
 			response.Request = r
 		}

@@ -40,6 +40,12 @@ type TransportConfig struct {
 	// for each request whose priority comes from the context or from Priority, redirected ones
 	// included. Default: never.
 	Send func(*http.Request) bool
+	// Listen reports whether the transport believes what the server of a request says about its load, see
+	// MiddlewareConfig.Tell. Then it sheds what the server sheds, so that such requests do not reach the
+	// server, and returns to full traffic about two seconds after an overload. Answer true for hosts of your own
+	// only: a wrong report can make the transport shed up to 95 % of the requests, until it notices that
+	// the server rejects far fewer. It is called for each response with a report. Default: never.
+	Listen func(*http.Request) bool
 	// Retry makes the transport retry requests that the host had no capacity for, with one budget
 	// per host. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no
 	// retries. See the section about retries.
@@ -60,6 +66,7 @@ type Transport struct {
 	priority  func(*http.Request) throttle.Priority
 	answer    func(*http.Response) error
 	send      func(*http.Request) bool
+	listen    func(*http.Request) bool
 	mayRepeat func(*http.Request) bool
 	tiers     int  // number of priorities
 	hooked    bool // the Config has a Started hook, which may replace the context
@@ -79,7 +86,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 		return nil, err
 	}
 	t := &Transport{
-		base: base, throttles: throttles, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
+		base: base, throttles: throttles, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send, listen: c.Listen,
 		mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
 	}
 	if t.mayRepeat == nil {
@@ -134,13 +141,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(r)
 	}
 	if retrier := t.throttles.RetrierOf(th); retrier != nil {
-		return t.retrying(retrier, r, p, set)
+		return t.retrying(th, retrier, r, p, set)
 	}
 	call, err := th.Admit(ctx, p)
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, _, err := t.exchange(call, r, header)
+	response, _, err := t.exchange(th, call, r, header)
 	return response, err
 }
 
@@ -164,7 +171,9 @@ func unsent(r *http.Request, err error) error {
 
 // exchange sends the request of an admitted call, and records its outcome. It also returns the error
 // that the throttle classified.
-func (t *Transport) exchange(call throttle.Call, r *http.Request, header string) (response *http.Response, recorded, err error) {
+func (t *Transport) exchange(
+	th *throttle.Throttle, call throttle.Call, r *http.Request, header string,
+) (response *http.Response, recorded, err error) {
 	returned := false
 	defer func() {
 		if !returned { // the base panicked, or Answer or Classify did
@@ -184,6 +193,7 @@ func (t *Transport) exchange(call throttle.Call, r *http.Request, header string)
 		if sent != r && response.Request == sent {
 			response.Request = r
 		}
+		t.hear(th, r, response)
 		recorded = t.answered(call, r, response)
 	}
 	returned = true

@@ -20,6 +20,7 @@ type writer struct {
 	call     throttle.Call
 	ctx      context.Context // of the request; it ends when the client disconnects
 	waited   stopwatch
+	load     loadHeader
 	expects  bool        // the client has sent Expect: 100-continue
 	recorded atomic.Bool // the call has its outcome
 	sent     atomic.Bool // a final status was written, or WriteError is writing one
@@ -74,6 +75,7 @@ func (w *writer) wroteStatus(status int) {
 		return
 	}
 	w.sent.Store(true)
+	w.load.set(w.Header())
 	if w.recorded.Load() {
 		return
 	}
@@ -173,6 +175,9 @@ func ended(ctx context.Context) error {
 
 // end ends the call after the handler has returned or panicked.
 func (w *writer) end(returned bool) {
+	if returned && !w.sent.Load() {
+		w.load.set(w.Header())
+	}
 	switch {
 	case !returned:
 		w.call.Done(throttle.ErrPanicked)

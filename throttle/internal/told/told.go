@@ -193,8 +193,8 @@ func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shad
 	}
 	dt := min((now - s.at).Seconds(), longestStep)
 	s.at = now
-	s.judge(counts)
 	s.mix(dt)
+	s.judge(counts)
 	for p := range s.levels {
 		s.levels[p] = s.level(p, now, dt, shadow)
 	}
@@ -252,7 +252,11 @@ func (s *State) doubted() bool {
 // mix smooths the part of the reports that is of overloaded servers.
 func (s *State) mix(dt float64) {
 	if f := &s.fresh; f.reports > 0 {
-		s.overloaded += (f.overloaded/f.reports - s.overloaded) * (1 - math.Exp(-dt/mixture))
+		weight := 1 - math.Exp(-dt/mixture)
+		if !s.judged { // the first ones
+			weight = 1
+		}
+		s.overloaded += weight * (f.overloaded/f.reports - s.overloaded)
 		if f.overloaded < f.reports {
 			s.calmAt = s.at
 		}

@@ -1,0 +1,55 @@
+package httpthrottle
+
+import (
+	"net/http"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
+
+// loadHeader says what a server sheds, in the header of a response. The zero loadHeader says nothing.
+type loadHeader struct {
+	throttle *throttle.Throttle
+	loads    *protocol.Loads
+}
+
+// tellLoad returns the loadHeader of the response to a request.
+func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request, in *incoming) loadHeader {
+	var tells bool
+	switch {
+	case m.Tell != nil:
+		tells = m.Tell(r)
+	case m.Trust.Peer == nil:
+	case in.asked:
+		tells = in.trusted
+	default:
+		tells = m.Trust.Peer(peerContext{r})
+	}
+	if !tells {
+		return loadHeader{}
+	}
+	return loadHeader{t, m.loads}
+}
+
+// set sets the header as late as possible, so that it is fresh. It replaces the header of another server
+// that a proxy forwards.
+func (l loadHeader) set(h http.Header) {
+	if l.loads == nil {
+		return
+	}
+	if values := l.loads.Header(l.throttle); values != nil {
+		h[protocol.LoadHeader] = values
+	} else {
+		delete(h, protocol.LoadHeader)
+	}
+}
+
+// hear gives what a server says in a response to the throttle of the request, if Listen allows it.
+func (t *Transport) hear(th *throttle.Throttle, r *http.Request, response *http.Response) {
+	if t.listen == nil {
+		return
+	}
+	if values := response.Header[protocol.LoadHeader]; len(values) > 0 && t.listen(r) {
+		protocol.HearLoad(th, values)
+	}
+}

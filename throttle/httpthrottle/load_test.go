@@ -1,0 +1,149 @@
+package httpthrottle_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+const calmLoad = "TEXT named_metrics.spillway.overloaded=0"
+
+func trusting(trusted bool) throttle.Trust {
+	return throttle.Trust{Peer: func(context.Context) bool { return trusted }}
+}
+
+func ok(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+
+// TestMiddleware_Tell wants the header in responses to those that it is meant for.
+func TestMiddleware_Tell(t *testing.T) {
+	tell := func(to bool) func(*http.Request) bool { return func(*http.Request) bool { return to } }
+	for name, c := range map[string]struct {
+		config httpthrottle.MiddlewareConfig
+		word   string // in the PriorityHeader
+		mode   throttle.Mode
+		want   string
+	}{
+		"default":          {},
+		"trusted":          {config: httpthrottle.MiddlewareConfig{Trust: trusting(true)}, want: calmLoad},
+		"a stranger":       {config: httpthrottle.MiddlewareConfig{Trust: trusting(false)}},
+		"trusted, word":    {config: httpthrottle.MiddlewareConfig{Trust: trusting(true)}, word: "low", want: calmLoad},
+		"a stranger, word": {config: httpthrottle.MiddlewareConfig{Trust: trusting(false)}, word: "low"},
+		"Tell":             {config: httpthrottle.MiddlewareConfig{Trust: trusting(false), Tell: tell(true)}, want: calmLoad},
+		"Tell not":         {config: httpthrottle.MiddlewareConfig{Trust: trusting(true), Tell: tell(false)}},
+		"exempt":           {config: httpthrottle.MiddlewareConfig{Tell: tell(true), Exempt: tell(true)}},
+		"shadow":           {config: httpthrottle.MiddlewareConfig{Tell: tell(true)}, mode: throttle.ModeShadow},
+		"off":              {config: httpthrottle.MiddlewareConfig{Tell: tell(true)}, mode: throttle.ModeOff},
+	} {
+		for how, handler := range map[string]http.HandlerFunc{
+			"no write": func(http.ResponseWriter, *http.Request) {},
+			"status":   ok,
+			"body":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("body")) },
+			"flush":    func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
+			"hints": func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusEarlyHints)
+				w.WriteHeader(http.StatusOK)
+			},
+		} {
+			r := incoming(t.Context())
+			if c.word != "" {
+				r.Header.Set(httpthrottle.PriorityHeader, c.word)
+			}
+			w := served(newThrottle(t, throttle.Config{Mode: c.mode}), c.config, r, handler)
+			equal(t, name+", "+how, strings.Join(w.Header()[protocol.LoadHeader], "|"), c.want)
+		}
+	}
+}
+
+// TestMiddleware_Tell_overloaded sheds requests, and says how many.
+func TestMiddleware_Tell_overloaded(t *testing.T) {
+	th := shedding(t, throttle.Config{})
+	w := served(th, httpthrottle.MiddlewareConfig{Trust: trusting(true)}, incoming(t.Context()), never(t))
+	equal(t, "status", w.Code, http.StatusServiceUnavailable)
+	report, valid := protocol.ParseLoad(w.Header()[protocol.LoadHeader])
+	if !valid || !report.Overloaded || report.Shed[throttle.High] < 0.5 || report.Utilization < 1 {
+		t.Errorf("got %q, read as %+v, %v", w.Header()[protocol.LoadHeader], report, valid)
+	}
+}
+
+// TestMiddleware_Tell_proxy replaces the header of a server behind a proxy.
+func TestMiddleware_Tell_proxy(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(protocol.LoadHeader, "TEXT cpu_utilization=0.5")
+	}))
+	defer backend.Close()
+	address, err := url.Parse(backend.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := served(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{Trust: trusting(true)}, incoming(t.Context()),
+		httputil.NewSingleHostReverseProxy(address).ServeHTTP)
+	equal(t, "header", strings.Join(w.Header()[protocol.LoadHeader], "|"), calmLoad)
+}
+
+// TestTransport_Listen reads the header of hosts that Listen allows.
+func TestTransport_Listen(t *testing.T) {
+	for name, c := range map[string]struct {
+		listen func(*http.Request) bool
+		header string
+		known  bool
+	}{
+		"default":    {nil, calmLoad, false},
+		"allowed":    {func(r *http.Request) bool { return r.URL.Host == host }, calmLoad, true},
+		"forbidden":  {func(r *http.Request) bool { return r.URL.Host != host }, calmLoad, false},
+		"no header":  {func(*http.Request) bool { t.Error("Listen was called without a report"); return true }, "", false},
+		"nonsense":   {func(*http.Request) bool { return true }, "TEXT x", false},
+		"very long":  {func(*http.Request) bool { return true }, calmLoad + strings.Repeat(",a=1", 10_000), false},
+		"overloaded": {func(*http.Request) bool { return true }, "TEXT named_metrics.spillway.overloaded=1", true},
+	} {
+		for _, retries := range []*retry.Config{nil, {}} {
+			base := roundTrip(func(r *http.Request) (*http.Response, error) {
+				response, err := answers(http.StatusOK, "")(r)
+				if c.header != "" {
+					response.Header.Set(protocol.LoadHeader, c.header)
+				}
+				return response, err
+			})
+			transport := newTransport(t, base, httpthrottle.TransportConfig{Listen: c.listen, Retry: retries})
+			response := ask(t, transport, get(t.Context()))
+			equal(t, name+": header", response.Header.Get(protocol.LoadHeader), c.header)
+			th := throttleOf(t, transport, host)
+			th.RejectionProbability(throttle.High)
+			_, err := io.ReadAll(response.Body)
+			equal(t, name+": error", err, nil)
+			if c.known && c.header == calmLoad { // a calm server counts from the next refresh of the decisions
+				if err := th.Tune(throttle.Patch{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			equal(t, name+": known", th.Stats().Heard.Known, c.known)
+		}
+	}
+}
+
+// TestTransport_Listen_server has a transport and a server that sheds.
+func TestTransport_Listen_server(t *testing.T) {
+	th := shedding(t, throttle.Config{})
+	server := httptest.NewServer(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Trust: trusting(true)})(never(t)))
+	defer server.Close()
+	transport := newTransport(t, nil, httpthrottle.TransportConfig{Listen: func(*http.Request) bool { return true }})
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(t, transport, r)
+	own := throttleOf(t, transport, r.URL.Host).Stats()
+	if !own.Heard.Overloaded || own.Priorities[throttle.High].Told == 0 {
+		t.Errorf("got %+v, told %v", own.Heard, own.Priorities[throttle.High].Told)
+	}
+}
