@@ -47,6 +47,11 @@ type silentServer struct {
 func (s silentServer) Context() context.Context { return s.ctx }
 func (silentServer) SendMsg(any) error          { return nil }
 
+// callStream is the stream of a unary call on a server.
+type callStream struct{ grpc.ServerTransportStream }
+
+func (callStream) SetTrailer(metadata.MD) error { return nil }
+
 // subjects are the interceptors, each called once.
 func subjects(tb testing.TB) map[string]func() {
 	client, server := newClient(tb, grpcthrottle.ClientConfig{}), newServer(tb, grpcthrottle.ServerConfig{})
@@ -63,7 +68,7 @@ func subjects(tb testing.TB) map[string]func() {
 	opts := []grpc.CallOption{grpc.StaticMethod()}
 	trusting := newServer(tb, grpcthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}})
 	trustedUnary := trusting.UnaryInterceptor()
-	named := metadata.NewIncomingContext(context.Background(), metadata.Pairs("user-agent", "test", grpcthrottle.PriorityKey, "low"))
+	named := metadata.NewIncomingContext(grpc.NewContextWithServerTransportStream(context.Background(), callStream{}), metadata.Pairs("user-agent", "test", grpcthrottle.PriorityKey, "low"))
 	return map[string]func(){
 		"client unary": func() { _ = clientUnary(context.Background(), buy, nil, nil, nil, invoked, opts...) },
 		"client shed":  func() { _ = shedUnary(low, buy, nil, nil, nil, invoked, opts...) },

@@ -29,6 +29,12 @@ type ClientConfig struct {
 	// [PriorityKey]. That is the priority of the context, else that of the Priority function.
 	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
+	// Listen reports whether the client believes what the backend of a call says about its load, see
+	// ServerConfig.Tell. Then it sheds what the backend sheds, so that such calls do not reach the
+	// backend, and returns to full traffic about two seconds after an overload. Answer true for backends of your
+	// own only: a wrong report can make the client shed up to 95 % of the calls, until it notices that the
+	// backend rejects far fewer. It is called for each call with a report in its trailer. Default: never.
+	Listen func(context.Context, RPC) bool
 	// Retry makes the client retry unary calls that the target had no capacity for, with one budget
 	// per key. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no
 	// retries. See the section about retries.
@@ -44,6 +50,7 @@ type Client struct {
 	throttles
 	priority func(context.Context, RPC) throttle.Priority
 	send     func(context.Context, RPC) bool
+	listen   func(context.Context, RPC) bool
 	repeat   func(context.Context, RPC) bool
 }
 
@@ -61,7 +68,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send, repeat: c.Repeatable}, nil
+	return &Client{throttles: t, priority: c.Priority, send: c.Send, listen: c.Listen, repeat: c.Repeatable}, nil
 }
 
 // DialOptions returns both interceptors as chained options. Interceptors of earlier options run
@@ -107,7 +114,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
 		if retrier := c.RetrierOf(t); retrier != nil {
-			u := unaryCall{client: c, rpc: rpc, priority: p, set: set, invoke: func(ctx context.Context, opts ...grpc.CallOption) error {
+			u := unaryCall{client: c, throttle: t, rpc: rpc, priority: p, set: set, invoke: func(ctx context.Context, opts ...grpc.CallOption) error {
 				return invoker(ctx, method, req, reply, cc, opts...)
 			}}
 			return u.retrying(ctx, retrier, opts)
@@ -118,6 +125,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 			sent = true
 			var answer answerTrailer
 			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, answer.with(opts)...)
+			c.hear(ctx, t, rpc, answer.trailer)
 			outcome := clientOutcome(own, &answer.trailer)
 			protocol.Report(ctx, outcome)
 			return outcome
@@ -154,7 +162,7 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 		if err != nil {
 			return nil, c.notMade(ctx, err)
 		}
-		s := &clientStream{call: call}
+		s := &clientStream{call: call, client: c, throttle: t, rpc: rpc}
 		returned := false
 		defer func() {
 			if !returned {
@@ -203,6 +211,9 @@ type clientStream struct {
 	grpc.ClientStream
 
 	call     throttle.Call
+	client   *Client
+	throttle *throttle.Throttle
+	rpc      RPC
 	progress progress
 	answer   answerTrailer
 }
@@ -213,7 +224,10 @@ func (s *clientStream) withOnFinish(opts []grpc.CallOption) []grpc.CallOption {
 }
 
 // finished ends the call when gRPC has read its trailer, which only then may be read.
-func (s *clientStream) finished(err error) { s.record(clientOutcome(err, &s.answer.trailer)) }
+func (s *clientStream) finished(err error) {
+	s.client.hear(s.call.Context(), s.throttle, s.rpc, s.answer.trailer)
+	s.record(clientOutcome(err, &s.answer.trailer))
+}
 
 // RecvMsg receives a message. The first one records the outcome.
 func (s *clientStream) RecvMsg(m any) error {

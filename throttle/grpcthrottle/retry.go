@@ -22,6 +22,7 @@ const maxAttempts = 98
 // unaryCall is a unary call that may be sent several times.
 type unaryCall struct {
 	client   *Client
+	throttle *throttle.Throttle
 	rpc      RPC
 	priority throttle.Priority
 	set      bool // the context or the Priority function set the priority
@@ -67,6 +68,7 @@ func (u *unaryCall) attempt(
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
 	own = u.invoke(ctx, opts...)
+	u.client.hear(ctx, u.throttle, u.rpc, answer.trailer)
 	outcome = clientOutcome(own, &answer.trailer)
 	protocol.Report(ctx, outcome)
 	call.Done(outcome)

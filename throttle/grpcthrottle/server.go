@@ -54,6 +54,13 @@ type ServerConfig struct {
 	// most 1 h. Default, and zero: no retry, because a retry at once undoes the shed. Callers that
 	// read the error can still retry.
 	Pushback time.Duration
+	// Tell reports whether the trailer of a call says what this server sheds, in the metadata
+	// [protocol.LoadTrailer]. A client whose Listen allows it then sheds such calls itself, and does not
+	// take errors of a calm server for load. The balancer weighted_round_robin of gRPC, and Envoy, read it too. It
+	// shows how full the server is, so do not send it to strangers. Default: to the clients that
+	// Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent. Do not use it together with
+	// orca.CallMetricsServerOption: clients of gRPC ignore two reports.
+	Tell func(context.Context, RPC) bool
 	// LowerRetries gives a call one priority lower if its sender marks it as a retry with the
 	// [AttemptsKey], so that first attempts are served first. It does not apply to a priority that a
 	// trusted sender names: a [Client] lowers that itself.
@@ -70,6 +77,8 @@ type Server struct {
 	trust    throttle.Trust
 	priority func(context.Context, RPC) throttle.Priority
 	exempt   func(context.Context, RPC) bool
+	tells    func(context.Context, RPC) bool // nil: never
+	loads    loadTrailers
 	answer   *shedAnswer
 	lower    bool // retries
 	arrive   func(context.Context, retry.ArrivalEvent)
@@ -96,8 +105,11 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.RetryHooks.Arrived == nil {
 		c.RetryHooks = retry.DefaultHooks()
 	}
+	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
+		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
+	}
 	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, tells: c.Tell, answer: newShedAnswer(c.RetryAfter, c.Pushback),
 		lower: c.LowerRetries, arrive: c.RetryHooks.Arrived,
 	}, nil
 }
@@ -178,6 +190,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 			resp, own = handler(call, req)
 			return outcome(call, own)
 		})
+		s.tell(ctx, t, rpc, setTrailer)
 		if !handled {
 			return nil, s.answer.to(s.notMade(err), setTrailer)
 		}
@@ -202,12 +215,15 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
+			s.tell(ctx, t, rpc, ss.SetTrailer)
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
 		stream.call, stream.ctx = call, &stream.served
 		stream.served.Begin(call.Context())
 		stream.progress.opened(info.IsClientStream)
-		return s.answer.to(stream.serve(srv, handler), ss.SetTrailer)
+		err = stream.serve(srv, handler)
+		s.tell(ctx, t, rpc, ss.SetTrailer)
+		return s.answer.to(err, ss.SetTrailer)
 	}
 }
 

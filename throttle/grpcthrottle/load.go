@@ -1,0 +1,51 @@
+package grpcthrottle
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
+
+// loadTrailers are the load reports of a server as metadata. It keeps the last one: most are equal.
+type loadTrailers struct {
+	protocol.Loads
+	last atomic.Pointer[metadata.MD]
+}
+
+// of returns the metadata for an answer of t, or nil if t has nothing to say.
+func (l *loadTrailers) of(t *throttle.Throttle) metadata.MD {
+	value := l.Trailer(t)
+	if value == "" {
+		return nil
+	}
+	if last := l.last.Load(); last != nil && (*last)[protocol.LoadTrailer][0] == value {
+		return *last
+	}
+	md := metadata.MD{protocol.LoadTrailer: {value}}
+	l.last.Store(&md)
+	return md
+}
+
+// tell says in the trailer of a call what the server sheds, if Tell allows it.
+func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, setTrailer func(metadata.MD)) {
+	if s.tells == nil || !s.tells(ctx, rpc) {
+		return
+	}
+	if md := s.loads.of(t); md != nil {
+		setTrailer(md) // copies it
+	}
+}
+
+// hear gives what a server says in the trailer of a call to the throttle of the call, if Listen allows it.
+func (c *Client) hear(ctx context.Context, t *throttle.Throttle, rpc RPC, trailer metadata.MD) {
+	if c.listen == nil {
+		return
+	}
+	if values := trailer[protocol.LoadTrailer]; len(values) > 0 && c.listen(ctx, rpc) {
+		protocol.HearBinaryLoad(t, values)
+	}
+}
