@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"context"
 	"net"
 	"testing"
 
@@ -29,11 +30,14 @@ type pairing struct{ client, server bool }
 // pairings are the pairings by name.
 var pairings = map[string]pairing{"client": {client: true}, "server": {server: true}, "both": {client: true, server: true}}
 
-// open serves a test service. It stops with the test.
-func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer) *pair {
+// open serves a test service, by default with the load reports of grpc-go. It stops with the test.
+func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer, more ...grpc.ServerOption) *pair {
 	t.Helper()
 	var opened pair
-	serverOptions := []grpc.ServerOption{orca.CallMetricsServerOption(nil)}
+	serverOptions := more
+	if len(more) == 0 {
+		serverOptions = []grpc.ServerOption{orca.CallMetricsServerOption(nil)}
+	}
 	if p.server {
 		opened.server = throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "interop"}}))
 		serverOptions = append(serverOptions, opened.server.ServerOptions()...)
@@ -50,7 +54,9 @@ func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer) *pair {
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"test_backend_metrics_load_balancer": {}}]}`),
 	}
 	if p.client {
-		opened.client = throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backends"}}))
+		opened.client = throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
+			Throttle: throttle.Config{Name: "backends"}, Listen: func(context.Context, grpcthrottle.RPC) bool { return true },
+		}))
 		opened.options = append(opened.options, opened.client.DialOptions()...)
 	}
 	opened.conn = opened.dial(t)
