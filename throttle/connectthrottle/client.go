@@ -27,6 +27,12 @@ type ClientConfig struct {
 	// [PriorityHeader]. That is the priority of the context, else that of the Priority function.
 	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
+	// Listen reports whether the client believes what the backend of a call says about its load, see
+	// ServerConfig.Tell. Then it sheds what the backend sheds, so that such calls do not reach the
+	// backend, and returns to full traffic about two seconds after an overload. Answer true for backends of your
+	// own only: a wrong report can make the client shed up to 95 % of the calls, until it notices that the
+	// backend rejects far fewer. It is called for each call with a report. Default: never.
+	Listen func(context.Context, RPC) bool
 }
 
 // Client throttles the calls of connect clients. Make one with [NewClient]. Any number of connect
@@ -35,6 +41,7 @@ type Client struct {
 	throttles
 	priority func(context.Context, RPC) throttle.Priority
 	send     func(context.Context, RPC) bool
+	listen   func(context.Context, RPC) bool
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -48,7 +55,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send}, nil
+	return &Client{throttles: t, priority: c.Priority, send: c.Send, listen: c.Listen}, nil
 }
 
 // Group returns the throttles by key, for Stats and Tune.
@@ -96,6 +103,7 @@ func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			sent = true
 			res, own = next(ctx, req)
+			c.hearUnary(ctx, t, rpc, res, own)
 			outcome := FromError(own)
 			protocol.Report(ctx, outcome)
 			return outcome

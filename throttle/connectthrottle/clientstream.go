@@ -23,6 +23,8 @@ type clientStream struct {
 	begun    chan struct{} // closed when the fields below are set
 	refused  error         // the call was not made
 	call     throttle.Call
+	throttle *throttle.Throttle
+	rpc      RPC
 	forget   func() bool // stops the watch of the context
 	answered atomic.Bool
 }
@@ -45,7 +47,7 @@ func (s *clientStream) begin() error {
 		return s.refused
 	}
 	hooked := call.Context()
-	s.call = call
+	s.call, s.throttle, s.rpc = call, t, rpc
 	s.ctx.hooked.Store(&hooked)
 	s.forget = context.AfterFunc(ctx, func() { s.done(ctx.Err()) })
 	return nil
@@ -103,11 +105,22 @@ func (s *clientStream) Receive(m any) error {
 	case err == nil:
 		s.answer()
 	case errors.Is(err, io.EOF):
+		s.hear(s.StreamingClientConn.ResponseTrailer)
 		s.end(nil)
 	default:
+		if s.throttle != nil {
+			s.client.hearError(s.ctx.Context, s.throttle, s.rpc, err)
+		}
 		s.end(err)
 	}
 	return err
+}
+
+// hear gives what the server says to the throttle.
+func (s *clientStream) hear(header func() http.Header) {
+	if s.throttle != nil && s.client.listen != nil {
+		s.client.hear(s.ctx.Context, s.throttle, s.rpc, header())
+	}
 }
 
 // ResponseHeader returns the header.
@@ -139,7 +152,9 @@ func (s *clientStream) CloseResponse() error {
 
 // answer notes a message from the server.
 func (s *clientStream) answer() {
-	s.answered.Store(true)
+	if !s.answered.Swap(true) {
+		s.hear(s.StreamingClientConn.ResponseHeader)
+	}
 	answer(s.call, s.Spec())
 }
 

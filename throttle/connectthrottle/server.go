@@ -42,6 +42,12 @@ type ServerConfig struct {
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
+	// Tell reports whether the answer to a call says what this server sheds: in the header
+	// [protocol.LoadHeader], and with gRPC in the trailer [protocol.LoadTrailer]. A client whose Listen
+	// allows it then sheds such calls itself, and does not take errors of a calm server for load. Load balancers such as
+	// Envoy read it too. It shows how full the server is, so do not send it to strangers. Default: to the
+	// clients that Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent.
+	Tell func(context.Context, RPC) bool
 	// RetryAfter is the delay in the RetryInfo and the Retry-After of a shed call, at most 1 h.
 	// Default 1 s.
 	RetryAfter time.Duration
@@ -54,6 +60,8 @@ type Server struct {
 	trust      throttle.Trust
 	priority   func(context.Context, RPC) throttle.Priority
 	exempt     func(context.Context, RPC) bool
+	tells      func(context.Context, RPC) bool // nil: never
+	loads      protocol.Loads
 	retryAfter time.Duration
 }
 
@@ -76,7 +84,12 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.RetryAfter == 0 {
 		c.RetryAfter = defaultRetryAfter
 	}
-	return &Server{throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, retryAfter: c.RetryAfter}, nil
+	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
+		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
+	}
+	return &Server{
+		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, tells: c.Tell, retryAfter: c.RetryAfter,
+	}, nil
 }
 
 // HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
@@ -142,6 +155,7 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(call, req)
 			return outcome(call, own)
 		})
+		s.tellUnary(ctx, t, rpc)
 		if !handled {
 			return nil, s.answer(s.notMade(err))
 		}
@@ -166,7 +180,13 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
+			s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
 			return s.answer(s.notMade(err))
+		}
+		if rpc.Peer.Protocol == connect.ProtocolConnect { // the header goes with the first message
+			s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
+		} else {
+			defer s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
 		}
 		stream := &serverStream{StreamingHandlerConn: conn, call: call}
 		return s.answer(stream.serve(next))

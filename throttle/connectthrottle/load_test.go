@@ -1,0 +1,81 @@
+package connectthrottle_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
+
+type rpcs = func(context.Context, connectthrottle.RPC) bool
+
+func answersRPC(yes bool) rpcs { return func(context.Context, connectthrottle.RPC) bool { return yes } }
+
+func sells(_ context.Context, _ http.Header, send func(string) error) error { return send("sold") }
+
+// TestListen has servers that are calm, that shed the call, or whose handler fails, and clients that listen.
+func TestListen(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		fails := func(context.Context, http.Header, func(string) error) error {
+			return connect.NewError(connect.CodeNotFound, errors.New("no pears"))
+		}
+		for name, c := range map[string]struct {
+			serve     handler
+			shedding  bool
+			tell      connectthrottle.ServerConfig
+			listen    rpcs
+			calm, bad bool // what the client hears
+		}{
+			"calm":      {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
+			"fails":     {serve: fails, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
+			"sheds":     {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), shedding: true, bad: true},
+			"trusted":   {serve: sells, tell: connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}, listen: answersRPC(true), calm: true},
+			"default":   {serve: sells, listen: answersRPC(true)},
+			"Tell not":  {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: answersRPC(true)},
+			"deaf":      {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, shedding: true},
+			"forbidden": {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(false), shedding: true},
+			"exempt":    {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, listen: answersRPC(true)},
+		} {
+			c.tell.Throttle.Rand = always
+			server, guard := newServer(t, c.tell)
+			if c.shedding {
+				spoil(t, server.Group(), procedure)
+			}
+			client, throttled := newClient(t, connectthrottle.ClientConfig{Listen: c.listen})
+			p := open(t, handle(c.serve, guard), protocol, throttled)
+			err := p.call(t.Context(), procedure)
+			if c.shedding != (connect.CodeOf(err) == connect.CodeUnavailable) {
+				t.Errorf("%s: got error %v, want a shed: %v", name, err, c.shedding)
+			}
+			th := member(t, client.Group(), host)
+			must(t, th.Tune(throttle.Patch{})) // a calm server counts from the next refresh of the decisions
+			if s := th.Stats(); s.Heard.Calm != c.calm || s.Heard.Overloaded != c.bad || s.Priorities[throttle.Medium].Told > 0 != c.bad {
+				t.Errorf("%s: heard %+v, told %v", name, s.Heard, s.Priorities[throttle.Medium].Told)
+			}
+		}
+	})
+}
+
+// TestServer_Tell_values wants the forms of the protocols.
+func TestServer_Tell_values(t *testing.T) {
+	_, guard := newServer(t, connectthrottle.ServerConfig{Tell: answersRPC(true)})
+	for name, option := range protocols {
+		p := open(t, handle(sells, guard), option)
+		res, err := p.dial(buy).CallUnary(t.Context(), connect.NewRequest(new(text)))
+		must(t, err)
+		header, trailer := res.Header().Get(protocol.LoadHeader), res.Trailer().Get(protocol.LoadTrailer)
+		if name == "Connect" {
+			if header != "TEXT named_metrics.spillway.overloaded=0" || trailer != "" {
+				t.Errorf("%s: got header %q and trailer %q", name, header, trailer)
+			}
+		} else if header != "" || trailer != "Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA" {
+			t.Errorf("%s: got header %q and trailer %q", name, header, trailer)
+		}
+	}
+}
