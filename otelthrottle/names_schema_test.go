@@ -125,7 +125,16 @@ func schema() map[string]definition {
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 		"throttle.overloads":      {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
-		"throttle.calls.exempt":   {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
+		"throttle.load.told": {
+			"gauge of float", "1", "Share of the calls that this server sheds, as it says to its clients.", []string{name + priority},
+		},
+		"throttle.load.heard": {
+			"gauge of float", "1", "Probability of shedding that the load reports of the backend ask for.", []string{name + priority},
+		},
+		"throttle.load.state": {
+			"gauge", "{throttle}", "Throttles by what the backend said about its load in the last seconds.", []string{"throttle.load.state " + name},
+		},
+		"throttle.calls.exempt": {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
 
 		"throttle.processor.wait": {"gauge of float", "s", "How long a goroutine of this process waits for a processor.", []string{""}},
 		"throttle.processor.aim":  {"gauge of float", "s", "The wait above which calls to this process are shed.", []string{""}},
@@ -210,6 +219,8 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
 	times(1, th, throttle.High, throttle.MarkOverloaded(errBusy))
 	th.Exempt()
+	th.Hear(throttle.LoadReport{Overloaded: true})
+	th.LoadReport()
 	if err := th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)
 	}

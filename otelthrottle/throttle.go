@@ -100,6 +100,7 @@ type throttleSum struct {
 	alerts     [numAlerts]uint64 // throttles by reason
 	background float64           // the highest
 
+	load loadSum
 	slow slowSum
 
 	serving int    // open throttles that have had calls to this process
@@ -148,6 +149,7 @@ func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum 
 		sum.serving++
 	}
 	if open {
+		sum.load.add(stats)
 		sum.slow.add(&stats.Slow)
 		sum.slow.open += unanswered(stats)
 		sum.addMode(stats)

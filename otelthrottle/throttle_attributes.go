@@ -62,6 +62,7 @@ const (
 	bySlowEvent  // in place of the decision
 	bySlowSource // in place of the decision
 	byMode
+	byLoad // in place of the decision
 )
 
 func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throttleAttributes {
@@ -119,6 +120,9 @@ func (a *throttleAttributes) set(k seriesKey) attribute.Set {
 	}
 	if k.kind == byMode {
 		return attribute.NewSet(append(kv, semconv.KeyMode.String(k.mode.String()), semconv.KeyModeSource.String(k.source))...)
+	}
+	if k.kind == byLoad {
+		return attribute.NewSet(append(kv, semconv.KeyLoad.String(k.decision))...)
 	}
 	if k.kind >= byPriority {
 		kv = append(kv, semconv.KeyPriority.String(k.priority.String()))

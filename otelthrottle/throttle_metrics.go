@@ -24,6 +24,7 @@ type throttleInstruments struct {
 	exempt      metric.Int64ObservableCounter
 	overloads   metric.Int64ObservableCounter
 
+	load     loadInstruments
 	slow     slowInstruments
 	duration metric.Float64Histogram // nil without durations
 }
@@ -36,7 +37,7 @@ func durationBounds() []float64 {
 
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
-	errs := make([]error, 14)
+	errs := make([]error, 15)
 	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(semconv.MetricCallActive, metric.WithUnit(unitCall),
@@ -61,6 +62,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 		metric.WithDescription("Calls that were served without a decision, such as health checks."))
 	i.overloads, errs[13] = meter.Int64ObservableCounter(semconv.MetricOverloads, metric.WithUnit(unitCall),
 		metric.WithDescription("Rejected calls of which the backend said that it is full."))
+	i.load, errs[14] = newLoadInstruments(meter)
 	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
 		i.duration, errs[9] = meter.Float64Histogram(semconv.MetricCallDuration, metric.WithUnit(unitSecond),
@@ -73,7 +75,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 // observed returns the instruments that the callback reports.
 func (i *throttleInstruments) observed() []metric.Observable {
 	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt, i.overloads}
-	return append(own, i.slow.observed()...)
+	return append(append(own, i.load.observed()...), i.slow.observed()...)
 }
 
 // throttleReport reports one source of throttles.
@@ -102,6 +104,7 @@ func (r *throttleReport) report(sum throttleSum) {
 	if sum.tiered > 0 {
 		r.reportPolicy(&sum)
 	}
+	r.reportLoad(&sum)
 	r.reportSlow(&sum)
 	r.reportModes(semconv.ModeOfCode, &sum.modes)
 	r.reportModes(semconv.ModeOfOverride, &sum.overridden)

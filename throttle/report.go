@@ -25,7 +25,17 @@ type LoadReport struct {
 // priority. It is as cheap as a few loads, and allocates nothing. Ok is false if there is nothing to say:
 // in ModeShadow and ModeOff the throttle sheds nothing, so clients must not do it in its place.
 func (t *Throttle) LoadReport() (r LoadReport, ok bool) {
-	if !t.valid() || t.tuning.Load().Mode != ModeEnforce {
+	if !t.valid() {
+		return LoadReport{}, false
+	}
+	if !t.tells.Load() {
+		t.tells.Store(true)
+	}
+	return t.loadReport()
+}
+
+func (t *Throttle) loadReport() (r LoadReport, ok bool) {
+	if t.tuning.Load().Mode != ModeEnforce {
 		return LoadReport{}, false
 	}
 	share := t.reportPolicyShares(&r)

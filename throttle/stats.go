@@ -15,6 +15,8 @@ type Stats struct {
 	State           PolicyState // of Tiered
 	Slow            SlowStats
 	Heard           HeardStats      // from the backend's load reports
+	Tells           bool            // Throttle.LoadReport was called
+	Load            LoadReport      // what it returns, if Tells is true
 	ProcessorWait   time.Duration   // Config.ProcessorWait in force; 0 if it is off, or for calls to other processes only
 	Exempt          uint64          // calls of Throttle.Exempt: served without a decision
 	Priorities      []PriorityStats // indexed by priority
@@ -95,6 +97,9 @@ func (t *Throttle) Stats() Stats {
 		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
 	}
 	s.Exempt, s.Heard = t.exempt.Load(), heard
+	if s.Tells = t.tells.Load(); s.Tells {
+		s.Load, _ = t.loadReport()
+	}
 	if t.serves.Load() && tuning.Mode != ModeOff {
 		s.ProcessorWait = tuning.processorWait()
 	}

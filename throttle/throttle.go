@@ -49,6 +49,7 @@ type Throttle struct {
 	heard           atomic.Pointer[told.State]       // of the backend's load reports; nil before the first
 	random          func() float64                   // Config.Rand
 	policyShare     atomic.Uint64                    // of the calls that the policy sheds, as bits
+	tells           atomic.Bool                      // LoadReport was called
 	serves          atomic.Bool                      // it has had calls that this process serves
 	exempt          atomic.Uint64                    // calls of Exempt
 	closed          atomic.Bool

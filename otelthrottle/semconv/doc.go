@@ -5,7 +5,7 @@
 // # Metrics of throttles
 //
 // All have the attribute throttle.name. All except throttle.priority.clamped, throttle.calls.exempt and those of the policy,
-// of the mode and of slow calls have throttle.priority. With otelthrottle.WithGroupDetail, those of a group's members have throttle.key.
+// of the mode, of slow calls and of the state of load reports have throttle.priority. With otelthrottle.WithGroupDetail, those of a group's members have throttle.key.
 //
 //	metric                         instrument       unit        further attributes
 //	throttle.calls                 counter          {call}      throttle.decision, throttle.outcome, error.type, throttle.cause
@@ -26,6 +26,9 @@
 //	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
 //	throttle.calls.exempt          counter          {call}
 //	throttle.overloads             counter          {call}
+//	throttle.load.told             gauge            1
+//	throttle.load.heard            gauge            1
+//	throttle.load.state            gauge            {throttle}  throttle.load.state
 //
 // The values of the attributes are closed sets, except for name and key:
 //
@@ -34,7 +37,7 @@
 //	throttle.outcome    accepted, rejected, ignored, shed
 //	throttle.cause      own, above: the priority whose rejections caused it; limit: calls are late, and
 //	                    too many are open; processor: requests wait for a processor of this process;
-//	                    for shed and shadow_shed
+//	                    told: the backend says that it sheds such calls; for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
 //	throttle.policy.alert  none, ratio, growth, formula, full, trial: why the policy is in alert; full: the backend
@@ -42,6 +45,8 @@
 //
 //	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
 //	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
+//
+//	throttle.load.state    calm, mixed, overloaded; doubted: the backend rejects far fewer calls than it says
 //
 //	throttle.mode          enforce, shadow, off
 //	throttle.mode.source   code, override: whether a Control has set a mode that is not that of the code
@@ -67,6 +72,11 @@
 // The overloads are the rejected calls of which the backend said that it is full, or asked to wait: see
 // [throttle.MarkOverloaded]. Other rejected calls may have failed for other reasons than load. Late calls
 // that are booked, and calls that Config.SlowGate refuses, count too. Calls of shadow_shed do not.
+//
+// The metrics of load reports exist for servers that send them, and for clients that have received one in the last
+// five seconds. Told is the share that a server says it sheds. Heard is the probability of shedding that the
+// reports of the backend ask for, and the state is the number of throttles by what their backend says. See
+// [throttle.Throttle.Hear].
 //
 // # Metrics of the process
 //
@@ -231,6 +241,9 @@
 //	throttle_mode
 //	throttle_calls_exempt_total
 //	throttle_overloads_total
+//	throttle_load_told_ratio
+//	throttle_load_heard_ratio
+//	throttle_load_state
 //	throttle_processor_wait_seconds
 //	throttle_processor_aim_seconds
 //	throttle_processor_runnable

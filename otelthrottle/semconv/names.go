@@ -22,6 +22,9 @@ const (
 	MetricMode                 = "throttle.mode"
 	MetricCallsExempt          = "throttle.calls.exempt"
 	MetricOverloads            = "throttle.overloads"
+	MetricLoadTold             = "throttle.load.told"
+	MetricLoadHeard            = "throttle.load.heard"
+	MetricLoadState            = "throttle.load.state"
 
 	MetricProcessorWait        = "throttle.processor.wait"
 	MetricProcessorAim         = "throttle.processor.aim"
@@ -76,6 +79,7 @@ const (
 	KeySlowEvent   = attribute.Key("throttle.slow.event")
 	KeySlowSource  = attribute.Key("throttle.slow.source")
 	KeyMode        = attribute.Key(MetricMode)
+	KeyLoad        = attribute.Key(MetricLoadState)        // one of the words of load reports
 	KeyModeSource  = attribute.Key("throttle.mode.source") // code or override
 
 	KeyBreakerName    = attribute.Key("throttle.breaker.name")
@@ -119,6 +123,14 @@ const (
 	SlowWrittenOff  = "written_off"   // open for 10 s, or for 20 times Config.Slow if that is more
 	SlowWouldRefuse = "would_refuse"  // Config.SlowGate is ModeShadow, and ModeEnforce would have refused it
 	SlowWouldBeLate = "would_be_late" // took longer than the Slow that Config.SlowAuto had learned
+)
+
+// The values of KeyLoad.
+const (
+	LoadCalm       = "calm"       // hardly any report says that the backend is overloaded
+	LoadMixed      = "mixed"      // the replicas of the backend differ
+	LoadOverloaded = "overloaded" // most reports say so
+	LoadDoubted    = "doubted"    // the backend rejects far fewer calls than it says: its reports have no effect
 )
 
 // The values of KeySlowSource.

@@ -1,0 +1,39 @@
+package otelthrottle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestLoadMetrics has a throttle that sends no reports and receives none, and then both.
+func TestLoadMetrics(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	loads := func() snapshot {
+		return l.read(t).of(semconv.MetricLoadTold, semconv.MetricLoadHeard, semconv.MetricLoadState)
+	}
+	loads().want(t, snapshot{})
+	th.LoadReport()
+	loads().want(t, snapshot{
+		"throttle.load.told{throttle.name=db,throttle.priority=high}":      0,
+		"throttle.load.told{throttle.name=db,throttle.priority=important}": 0,
+		"throttle.load.told{throttle.name=db,throttle.priority=medium}":    0,
+		"throttle.load.told{throttle.name=db,throttle.priority=low}":       0,
+	})
+	report := throttle.LoadReport{Overloaded: true}
+	report.Shed[throttle.Low] = 0.9
+	for range 3 {
+		th.Hear(report)
+		time.Sleep(110 * time.Millisecond)
+	}
+	got := loads()
+	if low := got["throttle.load.heard{throttle.name=db,throttle.priority=low}"]; low <= 0 || low > 0.95 {
+		t.Errorf("heard of low: got %v", low)
+	}
+	for state, want := range map[string]float64{"calm": 0, "mixed": 0, "overloaded": 1, "doubted": 0} {
+		equal(t, state, got["throttle.load.state{throttle.load.state="+state+",throttle.name=db}"], want)
+	}
+}
