@@ -33,24 +33,9 @@ func (i *loadInstruments) observed() []metric.Observable {
 	return []metric.Observable{i.told, i.heard, i.state}
 }
 
-// loadStates are the words for what a backend said.
+// loadStates are the words of throttle.HeardStats, without that for a backend that said nothing.
 func loadStates() [4]string {
 	return [...]string{semconv.LoadCalm, semconv.LoadMixed, semconv.LoadOverloaded, semconv.LoadDoubted}
-}
-
-// loadState returns the word for what the backend of a throttle said, or "" if it said nothing.
-func loadState(h *throttle.HeardStats) string {
-	switch {
-	case !h.Known:
-		return ""
-	case h.Doubted:
-		return semconv.LoadDoubted
-	case h.Overloaded:
-		return semconv.LoadOverloaded
-	case h.Calm:
-		return semconv.LoadCalm
-	}
-	return semconv.LoadMixed
 }
 
 // loadSum is the present state of the open throttles of one name.
@@ -66,7 +51,7 @@ func (s *loadSum) add(stats *throttle.Stats) {
 	if stats.Tells {
 		s.telling++
 	}
-	word := loadState(&stats.Heard)
+	word := stats.Heard.String()
 	for i, w := range loadStates() {
 		if w == word {
 			s.hearing++

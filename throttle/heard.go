@@ -20,6 +20,21 @@ type HeardStats struct {
 	_          struct{} // keyed literals only
 }
 
+// String returns "unknown", "doubted", "overloaded", "calm", or "mixed" if the replicas of the backend differ.
+func (h HeardStats) String() string {
+	switch {
+	case !h.Known:
+		return "unknown"
+	case h.Doubted:
+		return "doubted"
+	case h.Overloaded:
+		return "overloaded"
+	case h.Calm:
+		return "calm"
+	}
+	return "mixed"
+}
+
 // Hear records a load report that came with an answer of the backend. Call it before the outcome of the
 // call is recorded. While a backend says that it sheds, the throttle sheds such calls itself, so that
 // they do not reach the backend. The probability is the larger one of the policy's and this one, and the

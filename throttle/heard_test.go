@@ -145,3 +145,15 @@ func TestThrottle_heardLoad(t *testing.T) {
 	want("silence", false, false, false)
 	(*Throttle)(nil).Hear(LoadReport{})
 }
+
+func TestHeardStats_String(t *testing.T) {
+	for word, h := range map[string]HeardStats{
+		"unknown":    {Doubted: true},
+		"calm":       {Known: true, Calm: true},
+		"mixed":      {Known: true},
+		"overloaded": {Known: true, Overloaded: true},
+		"doubted":    {Known: true, Doubted: true},
+	} {
+		wantSame(t, word, h.String(), word)
+	}
+}

@@ -236,11 +236,13 @@ func encodeHead(doc *throttleDocument) []byte {
 		Since      string   `json:"state_since"`
 		Wait       float64  `json:"processor_wait_seconds"`
 		Exempt     uint64   `json:"exempt"`
+		Told       string   `json:"load_told,omitempty"`
+		Heard      string   `json:"load_heard,omitempty"`
 		Priorities []string `json:"priorities"`
 	}{
 		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
 		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince,
-		doc.ProcessorWait, doc.Exempt, names,
+		doc.ProcessorWait, doc.Exempt, doc.LoadTold, doc.LoadHeard, names,
 	})
 	if err != nil { // unreachable, as in encode
 		return nil
@@ -252,7 +254,7 @@ func encodeHead(doc *throttleDocument) []byte {
 // them in this order.
 func appendFigures(b []byte, doc *priorityDocument) []byte {
 	shed, would := &doc.Shed, &doc.WouldShed
-	for _, n := range []uint64{doc.Admitted, shed.Own, shed.Above, shed.Limit, shed.Processor, would.Own, would.Above, would.Limit, would.Processor} {
+	for _, n := range []uint64{doc.Admitted, shed.Own, shed.Above, shed.Limit, shed.Processor, shed.Told, would.Own, would.Above, would.Limit, would.Processor, would.Told} {
 		b = append(strconv.AppendUint(b, n, 10), ',')
 	}
 	b = append(appendNumber(b, doc.Probability), ',')

@@ -78,7 +78,7 @@ func TestProcessor_causes(t *testing.T) {
 	if want := (causeDocument{Processor: 8}); doc.WouldShed != want || doc.WouldShed.sum() != 8 {
 		t.Errorf("got would shed %+v want %+v", doc.WouldShed, want)
 	}
-	if got, want := string(appendFigures(nil, &doc)), "0,1,0,0,7,0,0,0,8,"; !strings.HasPrefix(got, want) {
+	if got, want := string(appendFigures(nil, &doc)), "0,1,0,0,7,0,0,0,0,8,0,"; !strings.HasPrefix(got, want) {
 		t.Errorf("got figures %s want %s first", got, want)
 	}
 }

@@ -97,6 +97,8 @@ type rowStats struct {
 	slow       throttle.SlowStats   // of all open members; without Gate, which is in settings
 	processor  time.Duration        // lowest ProcessorWait of the open members that serve calls, or 0
 	exempt     uint64               // calls
+	told       string               // what the open members say to their clients; empty if nothing
+	heard      string               // what their backends say; empty if nothing
 	priorities []prioritySums
 	members    worstMembers // throttles with a key; empty if there is no Group
 }
@@ -132,6 +134,7 @@ func (r rowStats) with(m *memberStats, open bool) rowStats {
 		r.addState(m.stats.State, r.settings == settings{})
 		r.addSlow(&m.stats.Slow)
 		r.addProcessorWait(m.stats.ProcessorWait)
+		r.addLoad(&m.stats)
 		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
 		if m.key != "" {
 			r.members.add(m.key, &m.stats)

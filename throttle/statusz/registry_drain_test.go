@@ -35,7 +35,7 @@ func TestRegistry_callsInFlightAtEviction(t *testing.T) {
 		}
 		expect("snapshot", "<nil>")
 		running.Done(down())
-		expect("sample", "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 [1 1 1]]]")
+		expect("sample", "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 [1 1 1]]]")
 		answered.Done(nil)
 		tick() // for the sampler, which wakes at the same moment
 		for _, priority := range []throttle.Priority{throttle.High, throttle.Low} {

@@ -32,7 +32,7 @@ func TestStream_changes(t *testing.T) {
 		rows := data["throttles"].([]any)
 		first := rows[0].(map[string]any)
 		if len(rows) != 2 || first["name"] != "busy" || fmt.Sprint(first["figures"]) !=
-			"[[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 []] [9 0 0 0 0 0 0 0 0 0 0 9 0 0 0 0 0 [0 0 9]]]" {
+			"[[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 []] [9 0 0 0 0 0 0 0 0 0 0 0 0 9 0 0 0 0 0 [0 0 9]]]" {
 			t.Errorf("snapshot: got %d rows, the first %v", len(rows), first)
 		}
 		expect := func(moment string, want map[string]string) {
@@ -53,7 +53,7 @@ func TestStream_changes(t *testing.T) {
 		}
 		expect("nothing new", nil)
 		call(busy, throttle.High, 1, nil)
-		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 [0 0 1]]]"})
+		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 [0 0 1]]]"})
 		_ = busy.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 		expect("a setting", map[string]string{"rows": "[map[alert:none background:0 exempt:0 id:1 instances:1 minimum_rate:1 mixed:false mode:off name:busy " +
 			"policy:sre priorities:[high important] processor_wait_seconds:0 ratio:2 state_since: target_rejection:0 window_seconds:60]]"})
@@ -274,8 +274,8 @@ func TestStream_eventSize(t *testing.T) {
 	if got := sample(0); got > 100 {
 		t.Errorf("nothing new: got an event of %d bytes", got)
 	}
-	if got := sample(50); got < 100*count || got > 600*count {
-		t.Errorf("all of them overloaded: got an event of %d bytes, want 100 to 600 for each of %d throttles", got, count)
+	if got := sample(50); got < 100*count || got > 620*count {
+		t.Errorf("all of them overloaded: got an event of %d bytes, want 100 to 620 for each of %d throttles", got, count)
 	}
 	t.Logf("all overloaded: event %d kB, snapshot %d kB, JSON %d kB",
 		len(s.latest.Load().event.data)/1000, len(s.latest.Load().snapshot())/1000, len(s.latest.Load().document())/1000)

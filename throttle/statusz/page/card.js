@@ -10,7 +10,7 @@ const columns = [
   ["chart", "Calls, 5 min", "Calls admitted and shed per second, last 5 minutes"],
   ["chance", "Probability", "Probability that the next call is shed"],
   ["chart small", "Probability, 5 min", "Probability in the last 5 minutes, from 0 to 100 %"],
-  ["cause", "Cause", "Cause of the probability: rejections of this priority (own) or of higher priorities (above); limit: calls are late, and too many are open; processor: requests wait for a processor"],
+  ["cause", "Cause", "Cause of the probability: rejections of this priority (own) or of higher priorities (above); limit: calls are late, and too many are open; processor: requests wait for a processor; told: the backend says that it sheds such calls"],
   ["flight", "In flight", "Calls admitted and not yet ended"],
   ["window", "Accepted, rejected, shed", "Calls in the throttle's window, by outcome"],
 ];

@@ -46,6 +46,8 @@ class Details {
     if (row.slow?.threshold_seconds > 0) settings.push(["slow", durationText(row.slow.threshold_seconds)], ["slow gate", row.slow.gate]);
     if (row.slow?.auto) settings.push(["slow, learned", row.slow.learned_seconds > 0 ? durationText(row.slow.learned_seconds) : "not yet"]);
     if (row.processor_wait_seconds > 0) settings.push(["processor wait", durationText(row.processor_wait_seconds)]);
+    if (row.load_heard) settings.push(["the backend says", row.load_heard]);
+    if (row.load_told) settings.push(["says to its clients", row.load_told]);
     settings.push(["instances", grouped.format(row.instances)]);
     this.settings.replaceChildren(...settings.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     if (row.mixed) this.settings.append(element("p", { class: "aside" }, "The settings of the instances differ. These are the settings of the oldest."));
@@ -55,8 +57,10 @@ class Details {
     const all = [
       ["admitted", (t) => t.admitted], ["shed, cause own", (t) => t.shedOwn], ["shed, cause above", (t) => t.shedAbove],
       ["shed, cause limit", (t) => t.shedLimit, true], ["shed, cause processor", (t) => t.shedProcessor, true],
+      ["shed, cause told", (t) => t.shedTold, true],
       ["would be shed, own", (t) => t.wouldOwn, true], ["would be shed, above", (t) => t.wouldAbove, true],
       ["would be shed, limit", (t) => t.wouldLimit, true], ["would be shed, processor", (t) => t.wouldProcessor, true],
+      ["would be shed, told", (t) => t.wouldTold, true],
       ["rejected, the backend is full", (t) => t.overloaded, true], ["priority out of range", (t) => t.clamped, true],
     ];
     const lines = all.filter(([, of, rare]) => !rare || row.priorities.some((l) => of(l.total) > 0));

@@ -30,16 +30,17 @@ class Priority {
     this.name = name;
     this.samples = 0;
     this.admitted = this.shed = this.wouldShed = this.probabilities = null;
-    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
+    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
   }
 
   // setFigures sets the current figures. appendFigures in encode.go writes them in this order.
   setFigures(figures) {
-    const [admitted, shedOwn, shedAbove, shedLimit, shedProcessor, wouldOwn, wouldAbove, wouldLimit, wouldProcessor, probability, cause,
+    const [admitted, shedOwn, shedAbove, shedLimit, shedProcessor, shedTold, wouldOwn, wouldAbove, wouldLimit, wouldProcessor, wouldTold, probability, cause,
       accepted, rejected, shed, inFlight, clamped, overloaded, ended, fallbacks = []] = figures;
-    const sheds = shedOwn + shedAbove + shedLimit + shedProcessor, would = wouldOwn + wouldAbove + wouldLimit + wouldProcessor;
-    this.total = { admitted, sheds, shedOwn, shedAbove, shedLimit, shedProcessor, would, wouldOwn, wouldAbove, wouldLimit, wouldProcessor,
-      clamped, overloaded, ended, fallbacks };
+    const sheds = shedOwn + shedAbove + shedLimit + shedProcessor + shedTold;
+    const would = wouldOwn + wouldAbove + wouldLimit + wouldProcessor + wouldTold;
+    this.total = { admitted, sheds, shedOwn, shedAbove, shedLimit, shedProcessor, shedTold, would, wouldOwn, wouldAbove, wouldLimit, wouldProcessor,
+      wouldTold, clamped, overloaded, ended, fallbacks };
     this.window = { accepted, rejected, shed };
     Object.assign(this, { probability, cause, inFlight });
   }
