@@ -77,6 +77,12 @@
 // default, and [Processor] returns the state. Calls to other processes are not affected. The window
 // does not count these sheds. docs/protect-a-server.md has more.
 //
+// # Load reports
+//
+// A server can say with each answer what it sheds: [Throttle.LoadReport]. A client that listens sheds such
+// calls itself, with the cause [CauseTold], and returns to full traffic sooner: [Throttle.Hear]. Both are
+// off until the user says whom to trust. docs/load-reports.md has more, and the wire format.
+//
 // # Observability
 //
 // [Hooks] are called for every decision. [Throttle.Stats] and [Throttle.RejectionProbability] return

@@ -100,6 +100,12 @@
 // A server removes a word that was not accepted from the header. A client removes a word that was
 // copied into it.
 //
+// # Load reports
+//
+// With ServerConfig.Tell a server says in each answer what it sheds, and a client with ClientConfig.Listen
+// sheds that itself. By default the clients that Trust accepts are told, and no client listens. See
+// docs/load-reports.md.
+//
 // # Other interceptors
 //
 // The first interceptor of connect.WithInterceptors is the outermost. Put interceptors in front

@@ -153,6 +153,12 @@
 // A server removes a word that was not accepted from the incoming metadata. A client removes a word
 // that was copied into the outgoing metadata.
 //
+// # Load reports
+//
+// With ServerConfig.Tell a server says in each answer what it sheds, and a client with ClientConfig.Listen
+// sheds that itself. By default the clients that Trust accepts are told, and no client listens. See
+// docs/load-reports.md.
+//
 // # Other interceptors, and OpenTelemetry
 //
 // Interceptors run in the order of the options, the first outermost. Put interceptors in front that

@@ -81,6 +81,12 @@
 // context have the same priority. The middleware removes an untrusted word from the header, so that
 // a reverse proxy does not forward it to a server that trusts the proxy.
 //
+// # Load reports
+//
+// With MiddlewareConfig.Tell a server says in each answer what it sheds, and a client with TransportConfig.Listen
+// sheds that itself. By default the clients that Trust accepts are told, and no client listens. See
+// docs/load-reports.md.
+//
 // # Nested throttles
 //
 // If a handler's own call is shed, [WriteError] answers 503 with Retry-After. The throttle around

@@ -256,3 +256,37 @@ func ExampleTransport_Group() {
 	// shed when switched off: false <nil>
 	// all are off, later ones too: true
 }
+
+// A server that says in each answer what it sheds, and a client that sheds it before.
+func ExampleTransportConfig_listen() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
+	for range 1000 { // the backend of the shop is full
+		_ = th.Do(context.Background(), throttle.Medium, func(context.Context) error {
+			return throttle.MarkOverloaded(errors.New("no connection is free"))
+		})
+	}
+	handler := http.NotFoundHandler()
+	internal := func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "127.0.0.1:") }
+
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{
+		Tell: internal, // default: the clients that Trust.Peer accepts
+	})(handler)
+	server := httptest.NewServer(serve)
+	defer server.Close()
+
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends"},
+		Listen:   func(r *http.Request) bool { return r.URL.Host == server.Listener.Addr().String() },
+	}))
+	response, err := (&http.Client{Transport: transport}).Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = response.Body.Close()
+	for host, th := range transport.Group().All() {
+		fmt.Println(host == server.Listener.Addr().String(), response.StatusCode, th.Stats().Heard)
+	}
+	// Output:
+	// true 503 overloaded
+}

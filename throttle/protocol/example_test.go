@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -44,4 +45,19 @@ func Example() {
 	// priority: medium
 	// the throttle of the client counts: rejected
 	// the throttle of the server counts: ignored
+}
+
+// The load reports of two servers, as they travel. GRPC adds the base64 itself.
+func ExampleFormatLoad() {
+	full := throttle.LoadReport{Overloaded: true, Utilization: 2.5}
+	full.Shed[throttle.Important], full.Shed[throttle.Medium], full.Shed[throttle.Low] = 0.125, 0.75, 1
+	for _, report := range []throttle.LoadReport{{}, full} {
+		fmt.Println("endpoint-load-metrics:", protocol.FormatLoad(report))
+		fmt.Println("endpoint-load-metrics-bin:", base64.StdEncoding.EncodeToString([]byte(protocol.FormatBinaryLoad(report))))
+	}
+	// Output:
+	// endpoint-load-metrics: TEXT named_metrics.spillway.overloaded=0
+	// endpoint-load-metrics-bin: Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA=
+	// endpoint-load-metrics: TEXT application_utilization=2.5,named_metrics.spillway.overloaded=1,named_metrics.spillway.shed.important=0.125,named_metrics.spillway.shed.medium=0.75,named_metrics.spillway.shed.low=1
+	// endpoint-load-metrics-bin: SQAAAAAAAARAQh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAA8D9CIgoXc3BpbGx3YXkuc2hlZC5pbXBvcnRhbnQRAAAAAAAAwD9CHwoUc3BpbGx3YXkuc2hlZC5tZWRpdW0RAAAAAAAA6D9CHAoRc3BpbGx3YXkuc2hlZC5sb3cRAAAAAAAA8D8=
 }

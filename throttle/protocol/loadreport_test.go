@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"encoding/base64"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -46,7 +47,14 @@ func goldenLoads() map[string]goldenLoad {
 }
 
 func TestFormatLoad(t *testing.T) {
+	page, err := os.ReadFile("../../docs/load-reports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, g := range goldenLoads() {
+		if shown := strings.Contains(string(page), " "+g.text+"\n") && strings.Contains(string(page), " "+g.base64+"\n"); shown == (name == "busy") {
+			t.Errorf("%s: docs/load-reports.md has the examples: %v", name, shown)
+		}
 		if got := protocol.FormatLoad(g.report); got != g.text {
 			t.Errorf("%s: got %s want %s", name, got, g.text)
 		}
