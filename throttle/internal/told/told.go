@@ -15,8 +15,9 @@
 //   - In logarithms the loop is linear: it settles in the same time at 2 and at 20 times the capacity.
 //   - With a delay d, such an integral settles without oscillation if settle > e*d. For a d of up to
 //     0.6 s, which includes the time between two updates, that is 1.6 s.
-//   - y is at most 1 here. Otherwise one of three replicas behind a host that says "I shed nearly all"
-//     would outweigh two that say "I shed nothing", and the client would shed calls that these can serve.
+//   - y is the mean of the reports. If some say "I shed nothing", the others count at most 1 each.
+//     Otherwise one of three replicas behind a host that sheds nearly all would outweigh two that can serve
+//     the calls.
 //   - The server cannot say how much more it could serve. So the level falls slowly at first, and the
 //     faster the longer no server has shed: after a real recovery it is 0 in two seconds, while a
 //     moment without shedding hardly changes it.
@@ -48,7 +49,7 @@ const (
 
 	settle = 2.0  // in seconds
 	aim    = 0.05 // the y that is left to the server
-	mostUp = 1.0  // y counts as this at most
+	mostUp = 1.0  // y of a report counts as this at most, if others shed nothing
 	// release is the rate at which the level falls, in the unit of y. It grows by e in 1/releaseGrowth
 	// seconds.
 	release, releaseGrowth = 0.5, 1.5
@@ -149,7 +150,7 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, now time.Du
 		}
 		share = min(share, Most)
 		f.shedding[p]++
-		f.want[p] += min(-math.Log1p(-share), mostUp)
+		f.want[p] -= math.Log1p(-share)
 		f.share[p] += share
 		s.shedAt[p] = now
 	}
@@ -216,9 +217,12 @@ func (s *State) level(p int, now time.Duration, dt float64, shadow bool) float64
 		x += (-math.Log1p(-f.share[p]/f.reports) - x) * min(1, dt/settle)
 	default:
 		shedding := f.shedding[p] / f.reports
-		up := f.want[p]/f.reports - aim*shedding
+		y := f.want[p] / f.reports
+		if shedding < 1 {
+			y = min(y, mostUp*shedding)
+		}
 		growth := math.Exp(min(releaseGrowth*(now-s.shedAt[p]).Seconds(), math.Log(mostGrowth)))
-		x += min((up-(1-shedding)*release*growth)*dt/settle, perReport*f.reports)
+		x += min((y-aim*shedding-(1-shedding)*release*growth)*dt/settle, perReport*f.reports)
 	}
 	if x < hardly {
 		return 0
