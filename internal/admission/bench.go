@@ -28,7 +28,7 @@ type stage struct {
 }
 
 // open starts a server with a subject, and waits until it listens.
-func (b *bench) open(subject string, s shape, throttles int) (*stage, error) {
+func (b *bench) open(subject string, s shape, throttles int, listens bool) (*stage, error) {
 	load := loadProcessor
 	if s.Procs > 1 {
 		load = s.processors()
@@ -48,7 +48,7 @@ func (b *bench) open(subject string, s shape, throttles int) (*stage, error) {
 			return nil, err
 		}
 	}
-	if st.call, st.close, err = newCaller(s, server.address, throttles); err != nil {
+	if st.call, st.close, err = newCaller(s, server.address, throttles, listens); err != nil {
 		st.end()
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (b *bench) capacity(s shape) (float64, error) {
 	if c, ok := b.capacities[s]; ok {
 		return c, nil
 	}
-	st, err := b.open(subjectNone, s, 0)
+	st, err := b.open(subjectNone, s, 0, false)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func (b *bench) run(r row, subject string) (*run, error) {
 		share = all
 	}
 	arrivals := schedule(b.seed, r.load(base))
-	st, err := b.open(subject, r.shape, r.clients)
+	st, err := b.open(subject, r.shape, r.clients, r.listens)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,12 @@ import (
 type caller func(ctx context.Context, p throttle.Priority) outcome
 
 // newCaller returns a caller of the server at address, and a function that closes its connections.
-// With throttles above 0 the load is spread over as many HTTP clients, each with a throttle of its own.
-func newCaller(s shape, address string, throttles int) (caller, func(), error) {
+// With throttles above 0 the load is spread over as many HTTP clients, each with a throttle of its own,
+// which may read load reports.
+func newCaller(s shape, address string, throttles int, listens bool) (caller, func(), error) {
 	switch s.Protocol {
 	case protocolHTTP, protocolHTTP2:
-		return httpCallers(s, "http://"+address, throttles)
+		return httpCallers(s, "http://"+address, throttles, listens)
 	case protocolGRPC:
 		return grpcCaller(s, address)
 	case protocolConnect:
@@ -29,14 +30,16 @@ func newCaller(s shape, address string, throttles int) (caller, func(), error) {
 }
 
 // httpCallers returns a caller that uses its clients in turn.
-func httpCallers(s shape, url string, throttles int) (caller, func(), error) {
+func httpCallers(s shape, url string, throttles int, listens bool) (caller, func(), error) {
 	var transports []*http.Transport
 	var clients []*http.Client
 	for range max(1, throttles) {
 		base := newTransport(s)
 		client := &http.Client{Transport: base}
 		if throttles > 0 {
-			throttled, err := httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "load"}})
+			throttled, err := httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
+				Throttle: throttle.Config{Name: "load"}, Listen: func(*http.Request) bool { return listens },
+			})
 			if err != nil {
 				return nil, nil, err
 			}

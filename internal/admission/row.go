@@ -14,6 +14,7 @@ type row struct {
 	warm    time.Duration                  // of a load; not measured
 	length  time.Duration                  // measured
 	clients int                            // HTTP clients of ours, each with a throttle of its own; 0: one bare client
+	listens bool                           // these clients read load reports
 
 	rateOfAll bool // the rate is a multiple of what the server could serve if it were alone, not of what remains
 	goodOfAll bool // good answers are a share of that, too

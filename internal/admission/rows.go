@@ -49,6 +49,9 @@ func overloadRows() []row {
 	oneClient.clients = 1
 	hundred := steady("10x, 100 of our clients", 10, goodAtLeast(90), highAtLeast(93))
 	hundred.clients = 100
+	listening := hundred
+	listening.name, listening.listens = "10x, 100 of our clients, listening", true
+	listening.bounds = []bound{goodAtLeast(92), highAtLeast(97)}
 	return []row{
 		steady("1.5x", 1.5, goodAtLeast(93), highAtLeast(99.5), successAtLeast(throttle.Important, 99.5)),
 		three,
@@ -56,6 +59,7 @@ func overloadRows() []row {
 		steady("10x", 10, goodAtLeast(85)),
 		oneClient,
 		hundred,
+		listening,
 	}
 }
 

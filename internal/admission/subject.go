@@ -48,7 +48,9 @@ func guardHTTP(spec serverSpec, next http.Handler) (http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		return httpthrottle.Middleware(t, httpthrottle.MiddlewareConfig{Priority: priorityOf})(next), nil
+		return httpthrottle.Middleware(t, httpthrottle.MiddlewareConfig{
+			Priority: priorityOf, Tell: func(*http.Request) bool { return true },
+		})(next), nil
 	case subjectGoZero:
 		return guardGoZero(int64(900*spec.Share), next), nil
 	case subjectAegis:
