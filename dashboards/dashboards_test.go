@@ -80,6 +80,8 @@ func exposed(t *testing.T) map[string]bool {
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
 		return 0, errors.New("nothing kept either")
 	})
+	th.LoadReport()
+	th.Hear(throttle.LoadReport{Overloaded: true})
 	if err := th.DoLocal(t.Context(), throttle.High, func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ func overview() grafana.Dashboard {
 		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
 		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
 		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
+		{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
 		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: reasonPanels()},
 		{Title: "Decisions and the window", Height: 10, Collapsed: true, Panels: decisionPanels()},
 		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
@@ -198,17 +199,18 @@ func hurtPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: byRank(hurtShare(calls().selected, priority())), Legend: legend(priority())}},
 		},
 		{
-			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
+			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
 			Colors: []grafana.Color{
 				{Series: throttle.CauseOwn.String(), Color: bad},
 				{Series: throttle.CauseAbove.String(), Color: warn},
 				{Series: throttle.CauseLimit.String(), Color: "purple"},
 				{Series: throttle.CauseProcessor.String(), Color: "blue"},
+				{Series: throttle.CauseTold.String(), Color: "green"},
 			},
 			Description: "own: the backend rejects calls of the same priority. above: it rejects calls of a " +
 				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
 				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are " +
-				"open. processor: requests wait for a processor of this service.",
+				"open. processor: requests wait for a processor of this service. told: the backend says that it sheds such calls.",
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected(isShed())), cause()), Legend: legend(cause())}},
 		},
 		{

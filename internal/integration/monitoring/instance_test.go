@@ -74,6 +74,7 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 		t.Fatal(err)
 	}
 	serve(t, i.hostile)
+	listen(t, i.hostile, named(hostileName, 0))
 	i.fleet = newFleet(t, breaker.JoinHooks(tel.BreakerHooks(), ctl.BreakerHooks()))
 	i.limits = newLimits(t, bucket.JoinHooks(tel.BucketHooks(), ctl.BucketHooks()))
 	i.backoffs = newBackoffs(t, backoff.JoinHooks(tel.BackoffHooks(), ctl.BackoffHooks()))
@@ -84,6 +85,24 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i
+}
+
+// listen lets a server send load reports, and a client receive one each second: a report counts for some seconds.
+func listen(t testing.TB, server, client *throttle.Throttle) {
+	t.Helper()
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
+	go func() {
+		for {
+			report, _ := server.LoadReport()
+			client.Hear(throttle.LoadReport{Overloaded: true, Shed: report.Shed})
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
 }
 
 // serve lets a throttle serve a call, as that of a server does, and waits until the process has a wait for a processor.
