@@ -118,7 +118,7 @@
 //
 // The name of a throttle starts with 7 series per priority and 10 more: 38 with four priorities.
 // With the policy SRE there are 7 fewer.
-// A server that sends load reports has one more per priority, and a client that receives them has one more per
+// A server that sends load reports has one more per priority, and a client that receives them has two more per
 // priority and 4 others.
 // More series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
 // throttle.fallbacks, one of throttle.overloads, and 45 of throttle.call.duration, each 18 series in Prometheus. With the

@@ -33,6 +33,10 @@ func TestLoadMetrics(t *testing.T) {
 	if low := got["throttle.load.heard{throttle.name=db,throttle.priority=low}"]; low <= 0 || low > 0.95 {
 		t.Errorf("heard of low: got %v", low)
 	}
+	told := l.read(t).of(semconv.MetricCalls)
+	if n, ok := told["throttle.calls{error.type=shed,throttle.cause=told,throttle.decision=shed,throttle.name=db,throttle.outcome=shed,throttle.priority=low}"]; !ok || n != 0 {
+		t.Errorf("calls of the cause told: got %v, want 0: %v", n, told)
+	}
 	for state, want := range map[string]float64{"calm": 0, "mixed": 0, "overloaded": 1, "doubted": 0} {
 		equal(t, state, got["throttle.load.state{throttle.load.state="+state+",throttle.name=db}"], want)
 	}

@@ -90,7 +90,7 @@ func (r *throttleReport) report(sum throttleSum) {
 	for i := range sum.priorities {
 		p, s := throttle.Priority(i), &sum.priorities[i]
 		r.reportState(p, s)
-		r.reportCalls(p, s, sum.slow.throttles > 0, sum.serving > 0)
+		r.reportCalls(p, s, &sum)
 		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
 		if s.full > 0 {
 			r.observe(r.instruments.overloads, s.full, seriesKey{kind: byPriority, priority: p})
@@ -138,9 +138,13 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 }
 
 // reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls
-// start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow, and
-// those of CauseProcessor in servers.
-func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow, serves bool) {
+// start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow, those of
+// CauseProcessor in servers, and those of CauseTold in clients that receive load reports.
+func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, sum *throttleSum) {
+	expected := [...]bool{
+		throttle.CauseOwn: true, throttle.CauseAbove: true, throttle.CauseLimit: sum.slow.throttles > 0,
+		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.load.hearing > 0,
+	}
 	k := seriesKey{kind: byDecision, priority: p, decision: semconv.DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
 		r.observe(r.instruments.calls, 0, k)
@@ -151,7 +155,7 @@ func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow, 
 			kind: byDecisionAndCause, priority: p, decision: semconv.DecisionShed,
 			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
 		}
-		if shed > 0 || cause < throttle.CauseLimit || cause == throttle.CauseLimit && slow || cause == throttle.CauseProcessor && serves {
+		if shed > 0 || expected[cause] {
 			r.observe(r.instruments.calls, shed, k)
 		}
 		k.decision = semconv.DecisionShadowShed

@@ -67,7 +67,7 @@
 // For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
 // The histogram has admitted calls only. The series of accepted and of shed calls, with the
 // causes own and above, start at 0 for every priority, so that a rate includes the first call. In servers, so do
-// those with the cause processor, and throttle.calls.exempt. Other series start with their first call.
+// those with the cause processor, and throttle.calls.exempt; in clients that receive load reports, those with told. Other series start with their first call.
 //
 // The overloads are the rejected calls of which the backend said that it is full, or asked to wait: see
 // [throttle.MarkOverloaded]. Other rejected calls may have failed for other reasons than load. Late calls

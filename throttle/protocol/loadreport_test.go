@@ -127,7 +127,16 @@ func TestParseLoad(t *testing.T) {
 func TestParseLoad_invalid(t *testing.T) {
 	text := goldenLoads()["overloaded"].text
 	for _, values := range [][]string{
-		nil, {""}, {text, text}, {strings.ToLower(text)}, {text[5:]}, {"TEXT"}, {"TEXT "}, {"JSON"}, {"BIN"}, {"XML <a/>"},
+		nil,
+		{""},
+		{text, text},
+		{strings.ToLower(text)},
+		{text[5:]},
+		{"TEXT"},
+		{"TEXT "},
+		{"JSON"},
+		{"BIN"},
+		{"XML <a/>"},
 		{text + "," + strings.Repeat("x", 1<<10)},
 		{text + strings.Repeat(",a=1", 10<<10/4)},
 		{text + ",named_metrics.spillway.shed.low=0.5"},
