@@ -81,7 +81,7 @@ func exposed(t *testing.T) map[string]bool {
 		return 0, errors.New("nothing kept either")
 	})
 	th.LoadReport()
-	th.Hear(throttle.LoadReport{Overloaded: true})
+	th.ReceiveLoad(throttle.LoadReport{Overloaded: true})
 	if err := th.DoLocal(t.Context(), throttle.High, func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

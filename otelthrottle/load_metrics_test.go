@@ -13,25 +13,25 @@ func TestLoadMetrics(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db"})
 	loads := func() snapshot {
-		return l.read(t).of(semconv.MetricLoadTold, semconv.MetricLoadHeard, semconv.MetricLoadState)
+		return l.read(t).of(semconv.MetricLoadSent, semconv.MetricLoadReceived, semconv.MetricLoadState)
 	}
 	loads().want(t, snapshot{})
 	th.LoadReport()
 	loads().want(t, snapshot{
-		"throttle.load.told{throttle.name=db,throttle.priority=high}":      0,
-		"throttle.load.told{throttle.name=db,throttle.priority=important}": 0,
-		"throttle.load.told{throttle.name=db,throttle.priority=medium}":    0,
-		"throttle.load.told{throttle.name=db,throttle.priority=low}":       0,
+		"throttle.load.sent{throttle.name=db,throttle.priority=high}":      0,
+		"throttle.load.sent{throttle.name=db,throttle.priority=important}": 0,
+		"throttle.load.sent{throttle.name=db,throttle.priority=medium}":    0,
+		"throttle.load.sent{throttle.name=db,throttle.priority=low}":       0,
 	})
 	report := throttle.LoadReport{Overloaded: true}
 	report.Shed[throttle.Low] = 0.9
 	for range 3 {
-		th.Hear(report)
+		th.ReceiveLoad(report)
 		time.Sleep(110 * time.Millisecond)
 	}
 	got := loads()
-	if low := got["throttle.load.heard{throttle.name=db,throttle.priority=low}"]; low <= 0 || low > 0.95 {
-		t.Errorf("heard of low: got %v", low)
+	if low := got["throttle.load.received{throttle.name=db,throttle.priority=low}"]; low <= 0 || low > 0.95 {
+		t.Errorf("received of low: got %v", low)
 	}
 	told := l.read(t).of(semconv.MetricCalls)
 	if n, ok := told["throttle.calls{error.type=shed,throttle.cause=told,throttle.decision=shed,throttle.name=db,throttle.outcome=shed,throttle.priority=low}"]; !ok || n != 0 {

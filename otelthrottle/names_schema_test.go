@@ -125,10 +125,10 @@ func schema() map[string]definition {
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 		"throttle.overloads":      {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
-		"throttle.load.told": {
+		"throttle.load.sent": {
 			"gauge of float", "1", "Share of the calls that this server sheds, as it says to its clients.", []string{name + priority},
 		},
-		"throttle.load.heard": {
+		"throttle.load.received": {
 			"gauge of float", "1", "Probability of shedding that the load reports of the backend ask for.", []string{name + priority},
 		},
 		"throttle.load.state": {
@@ -219,7 +219,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
 	times(1, th, throttle.High, throttle.MarkOverloaded(errBusy))
 	th.Exempt()
-	th.Hear(throttle.LoadReport{Overloaded: true})
+	th.ReceiveLoad(throttle.LoadReport{Overloaded: true})
 	th.LoadReport()
 	if err := th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)

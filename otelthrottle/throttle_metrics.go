@@ -143,7 +143,7 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, sum *throttleSum) {
 	expected := [...]bool{
 		throttle.CauseOwn: true, throttle.CauseAbove: true, throttle.CauseLimit: sum.slow.throttles > 0,
-		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.load.hearing > 0,
+		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.load.receiving > 0,
 	}
 	k := seriesKey{kind: byDecision, priority: p, decision: semconv.DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {

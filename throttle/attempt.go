@@ -103,7 +103,7 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 // maybeShed decides about a call that may be shed. It returns the error of a shed call.
 func (a *attempt) maybeShed() error {
 	t, now := a.throttle, a.throttle.elapsed()
-	t.fadeHeard(now)
+	t.fadeReceived(now)
 	var sheds bool
 	a.decision, sheds = t.decisions.Decide(int(a.priority), int(a.stripe), now)
 	t.reportPolicy(a.ctx)

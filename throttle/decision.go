@@ -17,7 +17,7 @@ const (
 // computeDecisions computes the packed decision of each priority.
 func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packed) {
 	tuning := t.tuning.Load()
-	t.updateHeard(r.Ever, tuning.Mode)
+	t.updateReceived(r.Ever, tuning.Mode)
 	if t.monitor != nil {
 		t.observe(r, tuning)
 	}

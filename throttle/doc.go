@@ -80,8 +80,8 @@
 // # Load reports
 //
 // A server can say with each answer what it sheds: [Throttle.LoadReport]. A client that listens sheds such
-// calls itself, with the cause [CauseTold], and returns to full traffic sooner: [Throttle.Hear]. Both are
-// off until the user says whom to trust. docs/load-reports.md has more, and the wire format.
+// calls itself, with the cause [CauseTold], and returns to full traffic sooner: [Throttle.ReceiveLoad]. Both are
+// off until the user names the peers to trust. docs/load-reports.md has more, and the wire format.
 //
 // # Observability
 //

@@ -138,7 +138,7 @@ const (
 	// CauseProcessor means that the requests of this process wait for a processor, see
 	// [Config.ProcessorWait].
 	CauseProcessor
-	// CauseTold means that the backend says that it sheds such calls, see [Throttle.Hear].
+	// CauseTold means that the backend says that it sheds such calls, see [Throttle.ReceiveLoad].
 	CauseTold
 
 	numCauses = iota

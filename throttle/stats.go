@@ -14,9 +14,9 @@ type Stats struct {
 	Window          time.Duration
 	State           PolicyState // of Tiered
 	Slow            SlowStats
-	Heard           HeardStats      // from the backend's load reports
-	Tells           bool            // Throttle.LoadReport was called
-	Load            LoadReport      // what it returns, if Tells is true
+	Received        ReceivedStats   // from the backend's load reports
+	SendsLoad       bool            // Throttle.LoadReport was called
+	Load            LoadReport      // what it returns, if SendsLoad is true
 	ProcessorWait   time.Duration   // Config.ProcessorWait in force; 0 if it is off, or for calls to other processes only
 	Exempt          uint64          // calls of Throttle.Exempt: served without a decision
 	Priorities      []PriorityStats // indexed by priority
@@ -88,7 +88,7 @@ func (t *Throttle) Stats() Stats {
 		return Stats{}
 	}
 	w, now := t.look()
-	heard, toldShares := t.heardStats()
+	received, toldShares := t.receivedStats()
 	sums, stance, estimates := t.snapshot()
 	state := t.tuning.State()
 	tuning := &state.Now
@@ -96,8 +96,8 @@ func (t *Throttle) Stats() Stats {
 		Name: t.name, Policy: t.policy, Mode: tuning.Mode, CodeMode: state.Code.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
 		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
 	}
-	s.Exempt, s.Heard = t.exempt.Load(), heard
-	if s.Tells = t.tells.Load(); s.Tells {
+	s.Exempt, s.Received = t.exempt.Load(), received
+	if s.SendsLoad = t.tells.Load(); s.SendsLoad {
 		s.Load, _ = t.loadReport()
 	}
 	if t.serves.Load() && tuning.Mode != ModeOff {

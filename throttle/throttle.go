@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/feedback"
 	"github.com/spillway-go/spillway/throttle/internal/processor"
-	"github.com/spillway-go/spillway/throttle/internal/told"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -46,7 +46,7 @@ type Throttle struct {
 	watching        sync.Mutex            // held to replace watch
 	slowTotals      atomic.Pointer[slowCounters]
 	local           atomic.Pointer[processor.Demand] // of the calls that this process serves; nil if the wait for a processor sheds none
-	heard           atomic.Pointer[told.State]       // of the backend's load reports; nil before the first
+	received        atomic.Pointer[feedback.State]   // of the backend's load reports; nil before the first
 	random          func() float64                   // Config.Rand
 	policyShare     atomic.Uint64                    // of the calls that the policy sheds, as bits
 	tells           atomic.Bool                      // LoadReport was called

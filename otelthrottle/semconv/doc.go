@@ -26,8 +26,8 @@
 //	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
 //	throttle.calls.exempt          counter          {call}
 //	throttle.overloads             counter          {call}
-//	throttle.load.told             gauge            1
-//	throttle.load.heard            gauge            1
+//	throttle.load.sent             gauge            1
+//	throttle.load.received            gauge            1
 //	throttle.load.state            gauge            {throttle}  throttle.load.state
 //
 // The values of the attributes are closed sets, except for name and key:
@@ -67,16 +67,16 @@
 // For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
 // The histogram has admitted calls only. The series of accepted and of shed calls, with the
 // causes own and above, start at 0 for every priority, so that a rate includes the first call. In servers, so do
-// those with the cause processor, and throttle.calls.exempt; in clients that receive load reports, those with told. Other series start with their first call.
+// those with the cause processor, and throttle.calls.exempt; in clients that receive load reports, those with the cause told. Other series start with their first call.
 //
 // The overloads are the rejected calls of which the backend said that it is full, or asked to wait: see
 // [throttle.MarkOverloaded]. Other rejected calls may have failed for other reasons than load. Late calls
 // that are booked, and calls that Config.SlowGate refuses, count too. Calls of shadow_shed do not.
 //
 // The metrics of load reports exist for servers that send them, and for clients that have received one in the last
-// five seconds. Told is the share that a server says it sheds. Heard is the probability of shedding that the
+// five seconds. Sent is the share that a server says it sheds. Received is the probability of shedding that the
 // reports of the backend ask for, and the state is the number of throttles by what their backend says. See
-// [throttle.Throttle.Hear].
+// [throttle.Throttle.ReceiveLoad].
 //
 // # Metrics of the process
 //
@@ -241,8 +241,8 @@
 //	throttle_mode
 //	throttle_calls_exempt_total
 //	throttle_overloads_total
-//	throttle_load_told_ratio
-//	throttle_load_heard_ratio
+//	throttle_load_sent_ratio
+//	throttle_load_received_ratio
 //	throttle_load_state
 //	throttle_processor_wait_seconds
 //	throttle_processor_aim_seconds

@@ -22,8 +22,8 @@ const (
 	MetricMode                 = "throttle.mode"
 	MetricCallsExempt          = "throttle.calls.exempt"
 	MetricOverloads            = "throttle.overloads"
-	MetricLoadTold             = "throttle.load.told"
-	MetricLoadHeard            = "throttle.load.heard"
+	MetricLoadSent             = "throttle.load.sent"
+	MetricLoadReceived         = "throttle.load.received"
 	MetricLoadState            = "throttle.load.state"
 
 	MetricProcessorWait        = "throttle.processor.wait"

@@ -103,7 +103,7 @@ func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			sent = true
 			res, own = next(ctx, req)
-			c.hearUnary(ctx, t, rpc, res, own)
+			c.receiveUnary(ctx, t, rpc, res, own)
 			outcome := FromError(own)
 			protocol.Report(ctx, outcome)
 			return outcome

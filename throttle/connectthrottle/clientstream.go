@@ -105,21 +105,21 @@ func (s *clientStream) Receive(m any) error {
 	case err == nil:
 		s.answer()
 	case errors.Is(err, io.EOF):
-		s.hear(s.StreamingClientConn.ResponseTrailer)
+		s.receive(s.StreamingClientConn.ResponseTrailer)
 		s.end(nil)
 	default:
 		if s.throttle != nil {
-			s.client.hearError(s.ctx.Context, s.throttle, s.rpc, err)
+			s.client.receiveError(s.ctx.Context, s.throttle, s.rpc, err)
 		}
 		s.end(err)
 	}
 	return err
 }
 
-// hear gives what the server says to the throttle.
-func (s *clientStream) hear(header func() http.Header) {
+// receive gives what the server says to the throttle.
+func (s *clientStream) receive(header func() http.Header) {
 	if s.throttle != nil && s.client.listen != nil {
-		s.client.hear(s.ctx.Context, s.throttle, s.rpc, header())
+		s.client.receive(s.ctx.Context, s.throttle, s.rpc, header())
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *clientStream) CloseResponse() error {
 // answer notes a message from the server.
 func (s *clientStream) answer() {
 	if !s.answered.Swap(true) {
-		s.hear(s.StreamingClientConn.ResponseHeader)
+		s.receive(s.StreamingClientConn.ResponseHeader)
 	}
 	answer(s.call, s.Spec())
 }

@@ -14,7 +14,7 @@ import (
 // loadTrailer is the protocol.LoadTrailer in the spelling of http.Header.
 const loadTrailer = "Endpoint-Load-Metrics-Bin"
 
-// tell says what the server sheds, if Tell allows it: with Connect in the header, with gRPC in the trailer.
+// tell sends what the server sheds, if Tell allows it: with Connect in the header, with gRPC in the trailer.
 func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, header, trailer func() http.Header) {
 	if s.tells == nil || !s.tells(ctx, rpc) {
 		return
@@ -28,16 +28,16 @@ func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, header
 	}
 }
 
-// tellUnary is tell for a unary call, whose context has its header and its trailer.
+// tellUnary is the same for a unary call, whose context has its header and its trailer.
 func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC) {
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
 		s.tell(ctx, t, rpc, info.ResponseHeader, info.ResponseTrailer)
 	}
 }
 
-// hear gives what a server says in a header or in a trailer to the throttle of the call, if Listen allows
+// receive gives what a server says in a header or in a trailer to the throttle of the call, if Listen allows
 // it.
-func (c *Client) hear(ctx context.Context, t *throttle.Throttle, rpc RPC, h http.Header) {
+func (c *Client) receive(ctx context.Context, t *throttle.Throttle, rpc RPC, h http.Header) {
 	if c.listen == nil {
 		return
 	}
@@ -45,30 +45,30 @@ func (c *Client) hear(ctx context.Context, t *throttle.Throttle, rpc RPC, h http
 	if len(text)+len(binary) != 1 || !c.listen(ctx, rpc) {
 		return
 	}
-	protocol.HearLoad(t, text)
+	protocol.ReceiveLoad(t, text)
 	if len(binary) == 1 {
 		if message, err := connect.DecodeBinaryHeader(binary[0]); err == nil {
-			protocol.HearBinaryLoad(t, []string{string(message)})
+			protocol.ReceiveBinaryLoad(t, []string{string(message)})
 		}
 	}
 }
 
-// hearError is hear for an error that came from the server: it has the header and the trailer.
-func (c *Client) hearError(ctx context.Context, t *throttle.Throttle, rpc RPC, err error) {
+// receiveError is receive for an error that came from the server: it has the header and the trailer.
+func (c *Client) receiveError(ctx context.Context, t *throttle.Throttle, rpc RPC, err error) {
 	var coded *connect.Error
 	if c.listen != nil && errors.As(err, &coded) && connect.IsWireError(coded) {
-		c.hear(ctx, t, rpc, coded.Meta())
+		c.receive(ctx, t, rpc, coded.Meta())
 	}
 }
 
-// hearUnary is hear for a unary call.
-func (c *Client) hearUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, res connect.AnyResponse, err error) {
+// receiveUnary is receive for a unary call.
+func (c *Client) receiveUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, res connect.AnyResponse, err error) {
 	switch {
 	case c.listen == nil:
 	case err != nil:
-		c.hearError(ctx, t, rpc, err)
+		c.receiveError(ctx, t, rpc, err)
 	case res != nil:
-		c.hear(ctx, t, rpc, res.Header())
-		c.hear(ctx, t, rpc, res.Trailer())
+		c.receive(ctx, t, rpc, res.Header())
+		c.receive(ctx, t, rpc, res.Trailer())
 	}
 }

@@ -30,7 +30,7 @@ func TestListen(t *testing.T) {
 			shedding  bool
 			tell      connectthrottle.ServerConfig
 			listen    rpcs
-			calm, bad bool // what the client hears
+			calm, bad bool // what the client receives
 		}{
 			"calm":      {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
 			"fails":     {serve: fails, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
@@ -55,8 +55,8 @@ func TestListen(t *testing.T) {
 			}
 			th := member(t, client.Group(), host)
 			must(t, th.Tune(throttle.Patch{})) // a calm server counts from the next refresh of the decisions
-			if s := th.Stats(); s.Heard.Calm != c.calm || s.Heard.Overloaded != c.bad || s.Priorities[throttle.Medium].Told > 0 != c.bad {
-				t.Errorf("%s: heard %+v, told %v", name, s.Heard, s.Priorities[throttle.Medium].Told)
+			if s := th.Stats(); s.Received.Calm != c.calm || s.Received.Overloaded != c.bad || s.Priorities[throttle.Medium].Told > 0 != c.bad {
+				t.Errorf("%s: received %+v, told %v", name, s.Received, s.Priorities[throttle.Medium].Told)
 			}
 		}
 	})

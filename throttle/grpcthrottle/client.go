@@ -125,7 +125,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 			sent = true
 			var answer answerTrailer
 			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, answer.with(opts)...)
-			c.hear(ctx, t, rpc, answer.trailer)
+			c.receive(ctx, t, rpc, answer.trailer)
 			outcome := clientOutcome(own, &answer.trailer)
 			protocol.Report(ctx, outcome)
 			return outcome
@@ -225,7 +225,7 @@ func (s *clientStream) withOnFinish(opts []grpc.CallOption) []grpc.CallOption {
 
 // finished ends the call when gRPC has read its trailer, which only then may be read.
 func (s *clientStream) finished(err error) {
-	s.client.hear(s.call.Context(), s.throttle, s.rpc, s.answer.trailer)
+	s.client.receive(s.call.Context(), s.throttle, s.rpc, s.answer.trailer)
 	s.record(clientOutcome(err, &s.answer.trailer))
 }
 

@@ -156,7 +156,7 @@
 // # Load reports
 //
 // With ServerConfig.Tell a server says in each answer what it sheds, and a client with ClientConfig.Listen
-// sheds that itself. By default the clients that Trust accepts are told, and no client listens. See
+// sheds that itself. By default the clients that Trust accepts get it, and no client listens. See
 // docs/load-reports.md.
 //
 // # Other interceptors, and OpenTelemetry

@@ -40,12 +40,12 @@ func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, setTra
 	}
 }
 
-// hear gives what a server says in the trailer of a call to the throttle of the call, if Listen allows it.
-func (c *Client) hear(ctx context.Context, t *throttle.Throttle, rpc RPC, trailer metadata.MD) {
+// receive gives what a server says in the trailer of a call to the throttle of the call, if Listen allows it.
+func (c *Client) receive(ctx context.Context, t *throttle.Throttle, rpc RPC, trailer metadata.MD) {
 	if c.listen == nil {
 		return
 	}
 	if values := trailer[protocol.LoadTrailer]; len(values) > 0 && c.listen(ctx, rpc) {
-		protocol.HearBinaryLoad(t, values)
+		protocol.ReceiveBinaryLoad(t, values)
 	}
 }

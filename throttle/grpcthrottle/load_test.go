@@ -90,8 +90,8 @@ func TestClient_Listen(t *testing.T) {
 					t.Errorf("%s, %s: got error %v want a shed of the server", name, method, err)
 				}
 				stats := member(t, client.Group(), target).Stats()
-				if stats.Heard.Overloaded != c.want || stats.Priorities[throttle.Medium].Told > 0 != c.want {
-					t.Errorf("%s, %s: heard %+v, told %v", name, method, stats.Heard, stats.Priorities[throttle.Medium].Told)
+				if stats.Received.Overloaded != c.want || stats.Priorities[throttle.Medium].Told > 0 != c.want {
+					t.Errorf("%s, %s: received %+v, told %v", name, method, stats.Received, stats.Priorities[throttle.Medium].Told)
 				}
 			}
 		}

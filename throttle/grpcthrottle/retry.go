@@ -68,7 +68,7 @@ func (u *unaryCall) attempt(
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
 	own = u.invoke(ctx, opts...)
-	u.client.hear(ctx, u.throttle, u.rpc, answer.trailer)
+	u.client.receive(ctx, u.throttle, u.rpc, answer.trailer)
 	outcome = clientOutcome(own, &answer.trailer)
 	protocol.Report(ctx, outcome)
 	call.Done(outcome)

@@ -285,7 +285,7 @@ func ExampleTransportConfig_listen() {
 	}
 	_ = response.Body.Close()
 	for host, th := range transport.Group().All() {
-		fmt.Println(host == server.Listener.Addr().String(), response.StatusCode, th.Stats().Heard)
+		fmt.Println(host == server.Listener.Addr().String(), response.StatusCode, th.Stats().Received)
 	}
 	// Output:
 	// true 503 overloaded

@@ -44,12 +44,12 @@ func (l loadHeader) set(h http.Header) {
 	}
 }
 
-// hear gives what a server says in a response to the throttle of the request, if Listen allows it.
-func (t *Transport) hear(th *throttle.Throttle, r *http.Request, response *http.Response) {
+// receive gives what a server says in a response to the throttle of the request, if Listen allows it.
+func (t *Transport) receive(th *throttle.Throttle, r *http.Request, response *http.Response) {
 	if t.listen == nil {
 		return
 	}
 	if values := response.Header[protocol.LoadHeader]; len(values) > 0 && t.listen(r) {
-		protocol.HearLoad(th, values)
+		protocol.ReceiveLoad(th, values)
 	}
 }

@@ -125,7 +125,7 @@ func TestTransport_Listen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			equal(t, name+": known", th.Stats().Heard.Known, c.known)
+			equal(t, name+": known", th.Stats().Received.Known, c.known)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestTransport_Listen_server(t *testing.T) {
 	}
 	read(t, transport, r)
 	own := throttleOf(t, transport, r.URL.Host).Stats()
-	if !own.Heard.Overloaded || own.Priorities[throttle.High].Told == 0 {
-		t.Errorf("got %+v, told %v", own.Heard, own.Priorities[throttle.High].Told)
+	if !own.Received.Overloaded || own.Priorities[throttle.High].Told == 0 {
+		t.Errorf("got %+v, told %v", own.Received, own.Priorities[throttle.High].Told)
 	}
 }

@@ -193,7 +193,7 @@ func (t *Transport) exchange(
 		if sent != r && response.Request == sent {
 			response.Request = r
 		}
-		t.hear(th, r, response)
+		t.receive(th, r, response)
 		recorded = t.answered(call, r, response)
 	}
 	returned = true

@@ -48,19 +48,19 @@ func (l *Loads) of(t *throttle.Throttle) *formattedLoad {
 	return f
 }
 
-// HearLoad gives t the load report in the values of a [LoadHeader] of a response, if there is one. Call it
+// ReceiveLoad gives t the load report in the values of a [LoadHeader] of a response, if there is one. Call it
 // before the outcome is recorded, and only if the user trusts the server.
-func HearLoad(t *throttle.Throttle, values []string) {
+func ReceiveLoad(t *throttle.Throttle, values []string) {
 	if len(values) == 1 && values[0] == calmText {
-		t.Hear(throttle.LoadReport{})
+		t.ReceiveLoad(throttle.LoadReport{})
 	} else if r, ok := ParseLoad(values); ok {
-		t.Hear(r)
+		t.ReceiveLoad(r)
 	}
 }
 
-// HearBinaryLoad is [HearLoad] for the values of a [LoadTrailer], without their base64.
-func HearBinaryLoad(t *throttle.Throttle, values []string) {
+// ReceiveBinaryLoad is [ReceiveLoad] for the values of a [LoadTrailer], without their base64.
+func ReceiveBinaryLoad(t *throttle.Throttle, values []string) {
 	if r, ok := ParseBinaryLoad(values); ok {
-		t.Hear(r)
+		t.ReceiveLoad(r)
 	}
 }

@@ -32,8 +32,8 @@ func TestLoads(t *testing.T) {
 			byHeader := throttle.Must(throttle.New(throttle.Config{Name: "client"}))
 			byTrailer := throttle.Must(throttle.New(throttle.Config{Name: "client"}))
 			for range 3 {
-				protocol.HearLoad(byHeader, loads.Header(c.server))
-				protocol.HearBinaryLoad(byTrailer, []string{loads.Trailer(c.server)})
+				protocol.ReceiveLoad(byHeader, loads.Header(c.server))
+				protocol.ReceiveBinaryLoad(byTrailer, []string{loads.Trailer(c.server)})
 				for _, client := range []*throttle.Throttle{byHeader, byTrailer} {
 					_ = client.Do(context.Background(), throttle.Low, func(context.Context) error { return nil })
 				}
@@ -49,9 +49,9 @@ func TestLoads(t *testing.T) {
 	if h, b := loads.Header(off), loads.Trailer(off); h != nil || b != "" {
 		t.Errorf("ModeOff: got %q and %q, want nothing", h, b)
 	}
-	protocol.HearLoad(calm, nil)
-	protocol.HearBinaryLoad(calm, []string{"\xff"})
-	if calm.Stats().Heard.Known {
+	protocol.ReceiveLoad(calm, nil)
+	protocol.ReceiveBinaryLoad(calm, []string{"\xff"})
+	if calm.Stats().Received.Known {
 		t.Error("no report: got one that counts")
 	}
 }
@@ -69,16 +69,16 @@ func BenchmarkLoads(b *testing.B) {
 			}
 		})
 		header, trailer := loads.Header(server), []string{loads.Trailer(server)}
-		b.Run(name+"/hear", func(b *testing.B) {
+		b.Run(name+"/receive", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				protocol.HearLoad(client, header)
+				protocol.ReceiveLoad(client, header)
 			}
 		})
-		b.Run(name+"/hear binary", func(b *testing.B) {
+		b.Run(name+"/receive binary", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				protocol.HearBinaryLoad(client, trailer)
+				protocol.ReceiveBinaryLoad(client, trailer)
 			}
 		})
 	}

@@ -46,8 +46,8 @@ type throttleDocument struct {
 	StateSince      string             `json:"state_since"`
 	ProcessorWait   float64            `json:"processor_wait_seconds"`
 	Exempt          uint64             `json:"exempt"`
-	LoadTold        string             `json:"load_told,omitempty"`  // to clients: calm or overloaded
-	LoadHeard       string             `json:"load_heard,omitempty"` // of the backend: a word of throttle.HeardStats
+	LoadSent        string             `json:"load_sent,omitempty"`     // to clients: calm or overloaded
+	LoadReceived    string             `json:"load_received,omitempty"` // of the backend: a word of throttle.ReceivedStats
 	Slow            *slowDocument      `json:"slow,omitempty"`
 	Priorities      []priorityDocument `json:"priorities"`
 	Members         []memberDocument   `json:"members"`         // of a Group, worst first
@@ -78,7 +78,7 @@ type causeDocument struct {
 	Above     uint64 `json:"above"`
 	Limit     uint64 `json:"limit,omitempty"`     // of Config.Slow
 	Processor uint64 `json:"processor,omitempty"` // of Config.ProcessorWait
-	Told      uint64 `json:"told,omitempty"`      // of Throttle.Hear
+	Told      uint64 `json:"told,omitempty"`      // of Throttle.ReceiveLoad
 }
 
 // causesOf returns what count counts of each cause.
@@ -151,7 +151,7 @@ func documentOf(r *rowStats) throttleDocument {
 		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
 		TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
 		Alert: r.state.Alert.String(), Background: math.Round(1000*r.state.Background) / 1000, StateSince: timestamp(r.state.Since),
-		ProcessorWait: r.processor.Seconds(), Exempt: r.exempt, LoadTold: r.told, LoadHeard: r.heard,
+		ProcessorWait: r.processor.Seconds(), Exempt: r.exempt, LoadSent: r.told, LoadReceived: r.received,
 		Priorities: make([]priorityDocument, len(r.priorities)),
 	}
 	for p := range r.priorities {

@@ -236,13 +236,13 @@ func encodeHead(doc *throttleDocument) []byte {
 		Since      string   `json:"state_since"`
 		Wait       float64  `json:"processor_wait_seconds"`
 		Exempt     uint64   `json:"exempt"`
-		Told       string   `json:"load_told,omitempty"`
-		Heard      string   `json:"load_heard,omitempty"`
+		Told       string   `json:"load_sent,omitempty"`
+		Received   string   `json:"load_received,omitempty"`
 		Priorities []string `json:"priorities"`
 	}{
 		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
 		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince,
-		doc.ProcessorWait, doc.Exempt, doc.LoadTold, doc.LoadHeard, names,
+		doc.ProcessorWait, doc.Exempt, doc.LoadSent, doc.LoadReceived, names,
 	})
 	if err != nil { // unreachable, as in encode
 		return nil

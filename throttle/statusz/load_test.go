@@ -9,35 +9,35 @@ import (
 
 // TestLoad_words keeps the worst word of the open members of a row.
 func TestLoad_words(t *testing.T) {
-	member := func(tells, overloaded bool, h throttle.HeardStats) *memberStats {
+	member := func(tells, overloaded bool, h throttle.ReceivedStats) *memberStats {
 		m := &memberStats{ok: true}
-		m.stats.Tells, m.stats.Load.Overloaded, m.stats.Heard = tells, overloaded, h
+		m.stats.SendsLoad, m.stats.Load.Overloaded, m.stats.Received = tells, overloaded, h
 		return m
 	}
 	var r rowStats
 	for _, step := range []struct {
-		m           *memberStats
-		told, heard string
+		m              *memberStats
+		told, received string
 	}{
-		{member(false, false, throttle.HeardStats{}), "", ""},
-		{member(true, false, throttle.HeardStats{}), "calm", ""},
-		{member(false, false, throttle.HeardStats{Known: true, Calm: true}), "calm", "calm"},
-		{member(false, false, throttle.HeardStats{Known: true}), "calm", "mixed"},
-		{member(true, true, throttle.HeardStats{Known: true, Overloaded: true}), "overloaded", "overloaded"},
-		{member(true, false, throttle.HeardStats{Known: true, Doubted: true}), "overloaded", "overloaded"},
+		{member(false, false, throttle.ReceivedStats{}), "", ""},
+		{member(true, false, throttle.ReceivedStats{}), "calm", ""},
+		{member(false, false, throttle.ReceivedStats{Known: true, Calm: true}), "calm", "calm"},
+		{member(false, false, throttle.ReceivedStats{Known: true}), "calm", "mixed"},
+		{member(true, true, throttle.ReceivedStats{Known: true, Overloaded: true}), "overloaded", "overloaded"},
+		{member(true, false, throttle.ReceivedStats{Known: true, Doubted: true}), "overloaded", "overloaded"},
 	} {
 		r = r.with(step.m, true)
 		doc := documentOf(&r)
-		if doc.LoadTold != step.told || doc.LoadHeard != step.heard {
-			t.Errorf("got told %q and heard %q, want %q and %q", doc.LoadTold, doc.LoadHeard, step.told, step.heard)
+		if doc.LoadSent != step.told || doc.LoadReceived != step.received {
+			t.Errorf("got told %q and received %q, want %q and %q", doc.LoadSent, doc.LoadReceived, step.told, step.received)
 		}
 	}
-	closed := rowStats{}.with(member(true, true, throttle.HeardStats{Known: true}), false)
-	if closed.told != "" || closed.heard != "" {
-		t.Errorf("a closed member: got %q and %q", closed.told, closed.heard)
+	closed := rowStats{}.with(member(true, true, throttle.ReceivedStats{Known: true}), false)
+	if closed.told != "" || closed.received != "" {
+		t.Errorf("a closed member: got %q and %q", closed.told, closed.received)
 	}
 	doc := documentOf(&r)
-	if head := string(encodeHead(&doc)); !strings.Contains(head, `"load_told":"overloaded","load_heard":"overloaded"`) {
+	if head := string(encodeHead(&doc)); !strings.Contains(head, `"load_sent":"overloaded","load_received":"overloaded"`) {
 		t.Errorf("got head %s", head)
 	}
 }

@@ -98,7 +98,7 @@ type rowStats struct {
 	processor  time.Duration        // lowest ProcessorWait of the open members that serve calls, or 0
 	exempt     uint64               // calls
 	told       string               // what the open members say to their clients; empty if nothing
-	heard      string               // what their backends say; empty if nothing
+	received   string               // what their backends say; empty if nothing
 	priorities []prioritySums
 	members    worstMembers // throttles with a key; empty if there is no Group
 }

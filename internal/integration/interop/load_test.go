@@ -89,8 +89,8 @@ func TestLoadReport_recorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, th := range p.client.Group().All() {
-		if s := th.Stats(); !s.Heard.Overloaded || s.Priorities[throttle.Medium].Told == 0 || s.Priorities[throttle.High].Told > 0 {
-			t.Errorf("got %+v, told %v", s.Heard, s.Priorities[throttle.Medium].Told)
+		if s := th.Stats(); !s.Received.Overloaded || s.Priorities[throttle.Medium].Told == 0 || s.Priorities[throttle.High].Told > 0 {
+			t.Errorf("got %+v, told %v", s.Received, s.Priorities[throttle.Medium].Told)
 		}
 	}
 }

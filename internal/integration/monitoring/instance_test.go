@@ -95,7 +95,7 @@ func listen(t testing.TB, server, client *throttle.Throttle) {
 	go func() {
 		for {
 			report, _ := server.LoadReport()
-			client.Hear(throttle.LoadReport{Overloaded: true, Shed: report.Shed})
+			client.ReceiveLoad(throttle.LoadReport{Overloaded: true, Shed: report.Shed})
 			select {
 			case <-ended:
 				return

@@ -9,7 +9,7 @@
 // A call is refused if the backend rejects it or the throttle sheds it. As long as the window holds
 // no refused call, every probability of a policy is 0, and time cannot change that.
 // [Cache.NeedsDecision] is false then, and the call is admitted without a look at the clock or at a
-// decision. It is true after a refresh that computed another probability: a server may have told it.
+// decision. It is true after a refresh that computed another probability: a load report may have changed it.
 //
 // # Is the decision fresh enough?
 //

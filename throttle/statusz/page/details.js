@@ -46,8 +46,8 @@ class Details {
     if (row.slow?.threshold_seconds > 0) settings.push(["slow", durationText(row.slow.threshold_seconds)], ["slow gate", row.slow.gate]);
     if (row.slow?.auto) settings.push(["slow, learned", row.slow.learned_seconds > 0 ? durationText(row.slow.learned_seconds) : "not yet"]);
     if (row.processor_wait_seconds > 0) settings.push(["processor wait", durationText(row.processor_wait_seconds)]);
-    if (row.load_heard) settings.push(["the backend says", row.load_heard]);
-    if (row.load_told) settings.push(["says to its clients", row.load_told]);
+    if (row.load_received) settings.push(["the backend says", row.load_received]);
+    if (row.load_sent) settings.push(["says to its clients", row.load_sent]);
     settings.push(["instances", grouped.format(row.instances)]);
     this.settings.replaceChildren(...settings.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     if (row.mixed) this.settings.append(element("p", { class: "aside" }, "The settings of the instances differ. These are the settings of the oldest."));

@@ -1,4 +1,4 @@
-// Package told computes what a client sheds because servers say that they shed.
+// Package feedback computes what a client sheds because servers say that they shed.
 //
 // A server that sheds the share s of the calls that reach it says so with each answer. If its clients
 // shed some calls before, fewer reach it, and s falls: a control loop, with a delay. The client keeps a
@@ -25,7 +25,7 @@
 // A server may be wrong, or lie. The probability is at most 0.95. It fades within 5 s if no report
 // comes. And a server that sheds rejects calls: if far fewer were rejected than it says, the client
 // does not believe it, see [State.Doubted].
-package told
+package feedback
 
 import (
 	"math"
@@ -74,7 +74,7 @@ type Counts struct {
 	Full    uint64 // rejections that said that the server is full
 }
 
-// State is what was heard from the servers of one client. Its methods are safe for concurrent use.
+// State is what was received from the servers of one client. Its methods are safe for concurrent use.
 type State struct {
 	calm    atomic.Bool  // a report of a calm server came since the last update
 	active  atomic.Bool  // a report of an overloaded server still counts
@@ -87,7 +87,7 @@ type State struct {
 	levels     [MaxPriorities]float64
 	shedAt     [MaxPriorities]time.Duration // of the last report with a share
 	at         time.Duration                // of the last update
-	heardAt    time.Duration                // of the last report while active
+	receivedAt time.Duration                // of the last report while active
 	fullAt     time.Duration                // of the last report of an overloaded server
 	calmAt     time.Duration                // of the last report of a calm server; math.MinInt64/2 for none
 	overloaded float64                      // smoothed part of the reports
@@ -127,7 +127,7 @@ func (s *State) Calm() bool {
 	return true
 }
 
-// Active reports whether shedding may depend on what was heard, and so on the time.
+// Active reports whether shedding may depend on what was received, and so on the time.
 func (s *State) Active() bool { return s.active.Load() }
 
 // Add adds a report that came at now. It drops the report if another one is being added.
@@ -138,7 +138,7 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, now time.Du
 	defer s.mu.Unlock()
 	f := &s.fresh
 	f.reports++
-	s.heardAt = now
+	s.receivedAt = now
 	if !overloaded {
 		return
 	}
@@ -200,7 +200,7 @@ func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shad
 		s.levels[p] = s.level(p, now, dt, shadow)
 	}
 	s.fresh = sums{}
-	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.heardAt > s.lasting {
+	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.receivedAt > s.lasting {
 		s.forget()
 	}
 }
@@ -267,13 +267,13 @@ func (s *State) mix(dt float64) {
 	}
 }
 
-// forget sets the state of a client that has heard nothing of an overload.
+// forget sets the state of a client that has received nothing of an overload.
 func (s *State) forget() {
 	s.levels, s.overloaded, s.judged, s.expected, s.rejected = [MaxPriorities]float64{}, 0, false, 0, 0
 	s.active.Store(false)
 }
 
-// Forget forgets what was heard of an overload.
+// Forget forgets what was received of an overload.
 func (s *State) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +289,7 @@ func (s *State) Probability(now time.Duration) (p [MaxPriorities]float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now = max(now, s.at)
-	age := float64(max(0, now-s.heardAt)) / float64(s.lasting)
+	age := float64(max(0, now-s.receivedAt)) / float64(s.lasting)
 	fade := max(0, 1-age*age)
 	for i, x := range s.levels {
 		p[i] = -math.Expm1(-x) * fade
@@ -312,7 +312,7 @@ func (s *State) Summary(now time.Duration) Summary {
 	now = max(now, s.at)
 	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
 	if s.active.Load() {
-		recent := now-s.heardAt <= s.lasting
+		recent := now-s.receivedAt <= s.lasting
 		sum.Overloaded = recent && s.overloaded > 0.5 && !sum.Doubted
 		sum.Calm = sum.Calm && s.overloaded < 0.1
 		sum.Known = recent

@@ -7,7 +7,7 @@ import (
 )
 
 // LoadReport is what a server says about its load, with each answer. Clients that listen shed what the
-// server would shed, see [Throttle.Hear]. The servers of packages httpthrottle, grpcthrottle and
+// server would shed, see [Throttle.ReceiveLoad]. The servers of packages httpthrottle, grpcthrottle and
 // connectthrottle send it to clients that they trust.
 type LoadReport struct {
 	// Overloaded is true if the server has too many calls. If it is false, calls that fail there are no

@@ -1,4 +1,4 @@
-package told
+package feedback
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // model is a server with a capacity of 1, and one client for all of its calls. The server sheds exactly
-// what is too much, and its clients hear of it later.
+// what is too much, and its clients receive of it later.
 type model struct {
 	State
 	now     time.Duration
@@ -62,10 +62,10 @@ func (m *model) mean() float64 {
 func (m *model) answer(calls, share float64) {
 	m.counts[0].Answers += uint64(calls)
 	m.counts[0].Full += uint64(calls * share)
-	m.hear(share)
+	m.receive(share)
 }
 
-func (m *model) hear(share float64) {
+func (m *model) receive(share float64) {
 	shares := [MaxPriorities]float64{share}
 	if share > 0 || !m.Calm() {
 		m.Add(share > 0, &shares, m.now)
@@ -158,7 +158,7 @@ func TestState_lies(t *testing.T) {
 				continue
 			}
 			m.counts[0].Answers++
-			m.hear(1)
+			m.receive(1)
 		}
 		if calls-shed < 5 || shed > 40 && float64(shed) > 0.02*float64(calls) {
 			t.Errorf("a call each %v: shed %d of %d", every, shed, calls)
@@ -170,7 +170,7 @@ func TestState_lies(t *testing.T) {
 }
 
 // TestState_manyClients has 1000 clients with two calls a second each, for a server that serves a fifth of
-// them. Each hears little, and all together settle.
+// them. Each receives little, and all together settle.
 func TestState_manyClients(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 1))
 	clients := make([]*model, 1000)
@@ -198,7 +198,7 @@ func TestState_manyClients(t *testing.T) {
 			if dice.Float64() < share {
 				m.counts[0].Full++
 			}
-			m.hear(share)
+			m.receive(share)
 		}
 		smoothed += (float64(arrived) - smoothed) * 0.1
 		if now > 20*time.Second {
@@ -284,8 +284,8 @@ func TestState_shadow(t *testing.T) {
 func TestState_Summary(t *testing.T) {
 	full, half, calm := []bool{true}, []bool{true, false}, []bool{false}
 	for name, c := range map[string]struct {
-		heard []bool
-		want  Summary
+		received []bool
+		want     Summary
 	}{
 		"nothing": {nil, Summary{}},
 		"calm":    {calm, Summary{Known: true, Calm: true}},
@@ -295,8 +295,8 @@ func TestState_Summary(t *testing.T) {
 		m := newModel(1, 0, 0)
 		for i := range 500 {
 			m.now += tick
-			if c.heard != nil {
-				overloaded := c.heard[i%len(c.heard)]
+			if c.received != nil {
+				overloaded := c.received[i%len(c.received)]
 				m.counts[0].Answers += 100
 				m.counts[0].Full += 50
 				if overloaded || !m.Calm() {

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
-	"github.com/spillway-go/spillway/throttle/internal/told"
+	"github.com/spillway-go/spillway/throttle/internal/feedback"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// HeardStats is what the backend said in its load reports during the last five seconds, see
-// [Throttle.Hear].
-type HeardStats struct {
+// ReceivedStats is what the backend said in its load reports during the last five seconds, see
+// [Throttle.ReceiveLoad].
+type ReceivedStats struct {
 	Known      bool     // there were any
 	Calm       bool     // hardly any of them said that the backend is overloaded
 	Overloaded bool     // most of them said that
@@ -21,7 +21,7 @@ type HeardStats struct {
 }
 
 // String returns "unknown", "doubted", "overloaded", "calm", or "mixed" if the replicas of the backend differ.
-func (h HeardStats) String() string {
+func (h ReceivedStats) String() string {
 	switch {
 	case !h.Known:
 		return "unknown"
@@ -35,23 +35,23 @@ func (h HeardStats) String() string {
 	return "mixed"
 }
 
-// Hear records a load report that came with an answer of the backend. Call it before the outcome of the
+// ReceiveLoad records a load report that came with an answer of the backend. Call it before the outcome of the
 // call is recorded. While a backend says that it sheds, the throttle sheds such calls itself, so that
 // they do not reach the backend. The probability is the larger one of the policy's and this one, and the
 // cause is [CauseTold]. It rises until the backend itself sheds about 5 % of what reaches it.
 //
 // A report counts for 4 to 5 s, and less and less. The probability is at most 0.95. It is 0 if the backend
-// says that it sheds, and rejects hardly any calls: see [HeardStats]. Other values that are out of range
-// count as the nearest ones in range. The window does not count these sheds: nothing is known of how such
+// says that it sheds, and rejects hardly any calls: see [ReceivedStats]. Other values that are out of range
+// count as the nearest ones in range. The window does not count these sheds: the throttle cannot know how such
 // calls end.
 //
 // The clients of packages httpthrottle, grpcthrottle and connectthrottle call it if their Listen allows
 // that.
-func (t *Throttle) Hear(r LoadReport) {
+func (t *Throttle) ReceiveLoad(r LoadReport) {
 	if !t.valid() {
 		return
 	}
-	h := t.heard.Load()
+	h := t.received.Load()
 	if h == nil {
 		h = t.beginToListen()
 	}
@@ -60,37 +60,37 @@ func (t *Throttle) Hear(r LoadReport) {
 	}
 	now := t.elapsed()
 	h.Add(r.Overloaded, &r.Shed, now)
-	t.refreshHeard(h, now)
+	t.refreshReceived(h, now)
 }
 
-// beginToListen returns the state of what is heard. Most throttles have none.
-func (t *Throttle) beginToListen() *told.State {
+// beginToListen returns the state of what is received. Most throttles have none.
+func (t *Throttle) beginToListen() *feedback.State {
 	draw := rand.Float64
 	if t.random != nil {
 		draw = t.random
 	}
-	t.heard.CompareAndSwap(nil, told.New(draw()))
-	return t.heard.Load()
+	t.received.CompareAndSwap(nil, feedback.New(draw()))
+	return t.received.Load()
 }
 
-// refreshHeard computes the decisions again if what was heard has changed them.
-func (t *Throttle) refreshHeard(h *told.State, now time.Duration) {
+// refreshReceived computes the decisions again if what was received has changed them.
+func (t *Throttle) refreshReceived(h *feedback.State, now time.Duration) {
 	if h.Active() && h.Due(now) {
 		t.decisions.Refresh(now)
 		t.reportPolicy(context.Background())
 	}
 }
 
-// fadeHeard lets what was heard fade, before a decision at now.
-func (t *Throttle) fadeHeard(now time.Duration) {
-	if h := t.heard.Load(); h != nil {
-		t.refreshHeard(h, now)
+// fadeReceived lets what was received fade, before a decision at now.
+func (t *Throttle) fadeReceived(now time.Duration) {
+	if h := t.received.Load(); h != nil {
+		t.refreshReceived(h, now)
 	}
 }
 
-// updateHeard updates what was heard, in a refresh of the decisions.
-func (t *Throttle) updateHeard(ever []window.Counts, m Mode) {
-	h := t.heard.Load()
+// updateReceived updates what was received, in a refresh of the decisions.
+func (t *Throttle) updateReceived(ever []window.Counts, m Mode) {
+	h := t.received.Load()
 	if h == nil {
 		return
 	}
@@ -98,9 +98,9 @@ func (t *Throttle) updateHeard(ever []window.Counts, m Mode) {
 		h.Forget()
 		return
 	}
-	var counts [MaxPriorities]told.Counts
+	var counts [MaxPriorities]feedback.Counts
 	for p := range ever {
-		counts[p] = told.Counts{Answers: ever[p].Accepted + ever[p].Rejected, Full: ever[p].Full}
+		counts[p] = feedback.Counts{Answers: ever[p].Accepted + ever[p].Rejected, Full: ever[p].Full}
 	}
 	h.Update(&counts, t.bucketAt(), m == ModeShadow)
 }
@@ -108,16 +108,16 @@ func (t *Throttle) updateHeard(ever []window.Counts, m Mode) {
 // bucketAt returns when the open bucket of the window began.
 func (t *Throttle) bucketAt() time.Duration { return t.window.Ends() - t.window.Width() }
 
-// obey raises the estimates to what was heard. If now is 0, it is the time of the last refresh.
+// obey raises the estimates to what was received. If now is 0, it is the time of the last refresh.
 func (t *Throttle) obey(estimates []estimate, now time.Duration) {
-	h := t.heard.Load()
+	h := t.received.Load()
 	if h == nil {
 		return
 	}
-	heard := h.Probability(now)
+	received := h.Probability(now)
 	for p := range estimates {
-		if e := &estimates[p]; heard[p] > e.probability {
-			e.probability, e.cause = min(heard[p], decision.Largest), CauseTold
+		if e := &estimates[p]; received[p] > e.probability {
+			e.probability, e.cause = min(received[p], decision.Largest), CauseTold
 		}
 	}
 }
@@ -129,11 +129,11 @@ func (a *attempt) countTold() {
 	}
 }
 
-// heardLoad returns what the backend said in the last seconds before now: whether it is calm, whether it is
+// backendLoad returns what the backend said in the last seconds before now: whether it is calm, whether it is
 // overloaded, and whether it said anything. Both may be false: the replicas differ, or the backend is not
 // believed.
-func (t *Throttle) heardLoad(now time.Duration) (calm, overloaded, known bool) {
-	h := t.heard.Load()
+func (t *Throttle) backendLoad(now time.Duration) (calm, overloaded, known bool) {
+	h := t.received.Load()
 	if h == nil {
 		return false, false, false
 	}
@@ -141,13 +141,13 @@ func (t *Throttle) heardLoad(now time.Duration) (calm, overloaded, known bool) {
 	return s.Calm, s.Overloaded, s.Known
 }
 
-// heardStats returns what the backend said in the last seconds, and the probabilities for it.
-func (t *Throttle) heardStats() (HeardStats, [MaxPriorities]float64) {
-	h := t.heard.Load()
+// receivedStats returns what the backend said in the last seconds, and the probabilities for it.
+func (t *Throttle) receivedStats() (ReceivedStats, [MaxPriorities]float64) {
+	h := t.received.Load()
 	if h == nil {
-		return HeardStats{}, [MaxPriorities]float64{}
+		return ReceivedStats{}, [MaxPriorities]float64{}
 	}
 	now := t.elapsed()
 	s := h.Summary(now)
-	return HeardStats{Known: s.Known, Calm: s.Calm, Overloaded: s.Overloaded, Doubted: s.Doubted}, h.Probability(now)
+	return ReceivedStats{Known: s.Known, Calm: s.Calm, Overloaded: s.Overloaded, Doubted: s.Doubted}, h.Probability(now)
 }
