@@ -3,6 +3,9 @@ package breaker
 import (
 	"context"
 	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // Circuit is a handle on one circuit. Keep it if the same circuit is used often: it caches the
@@ -10,10 +13,10 @@ import (
 // context means context.Background. Calls through a nil Circuit, or through a circuit of a nil
 // Manager, return an error.
 type Circuit struct {
-	manager    *Manager
-	key        Key
-	cachedView atomic.Pointer[view]
-	cachedSlot atomic.Pointer[slot] // of Config.Counter
+	manager     *Manager
+	key         Key
+	cachedEntry atomic.Pointer[entry]
+	cachedSlot  atomic.Pointer[slot] // of Config.Counter
 }
 
 // Circuit returns a handle on the circuit of a key. It allocates nothing in the manager.
@@ -40,28 +43,36 @@ func (c *Circuit) Status() Status {
 	return c.manager.Status(c.key)
 }
 
-// view returns the circuit's view in the current table.
-func (c *Circuit) view() *view {
-	if v := c.cachedView.Load(); v != nil && v.table == c.manager.table.Load() {
-		return v
-	}
-	v := c.manager.lookup(c.key)
-	c.cachedView.Store(v)
-	return v
-}
-
 // CanExecute is [Manager.CanExecute] for this circuit.
 func (c *Circuit) CanExecute(ctx context.Context) error {
 	if !c.valid() {
 		return errNil
 	}
-	v := c.view()
-	if v.entry == nil {
+	e := c.entry()
+	if e.admitsAll { // the usual case
 		c.manager.count(Closed, admitted)
 		c.manager.wantRound()
 		return nil
 	}
-	_, err := c.manager.decide(ctx, c.key, v.entry)
+	_, err := c.manager.decide(ctx, c.key, e)
+	return err
+}
+
+// CanExecute reports whether a call may be made: it returns nil or a *[ShedError]. It never waits
+// for the store. For a half-open circuit, nil permits one probe. CanExecute does not record how the
+// call ends: that is left to Config.Poll. Use [Manager.Circuit] to make calls and record their
+// results.
+func (m *Manager) CanExecute(ctx context.Context, k Key) error {
+	if !m.valid() {
+		return errNil
+	}
+	e := m.lookup(k)
+	if e.admitsAll {
+		m.count(Closed, admitted)
+		m.wantRound()
+		return nil
+	}
+	_, err := m.decide(ctx, k, e)
 	return err
 }
 
@@ -74,11 +85,7 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 // If the context has ended, Do returns its error; nothing is decided or counted. The same holds for
 // a nil fn. Use the function [Do] for a function that returns a value.
 func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error {
-	ctx, err := c.checkArgs(ctx, fn != nil)
-	if err != nil {
-		return err
-	}
-	_, generation, err := c.admit(ctx)
+	ctx, generation, err := c.begin(ctx, fn != nil)
 	if err != nil {
 		return err
 	}
@@ -87,80 +94,100 @@ func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error 
 	return err
 }
 
-// checkArgs returns the context of a call, or an error if the call cannot be made.
-func (c *Circuit) checkArgs(ctx context.Context, function bool) (context.Context, error) {
-	if !c.valid() {
-		return ctx, errNil
-	}
-	if !function {
-		return ctx, errNoFunction
-	}
-	ctx = orBackground(ctx)
-	return ctx, ctx.Err()
-}
-
-// record counts the outcome of a call.
-func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
-	m := c.manager
-	if m.config.Counter == nil {
-		return
-	}
-	if failed, counts := m.result(c.view(), generation, m.classify(ctx, err)); counts {
-		m.config.Counter.addTo(c.slot(), failed)
-		m.wantRoundAfter(failed)
-	}
-}
-
-// Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
-// *[ShedError]. End the call with [Permit.Done] or [Permit.Ignore]. Unlike Do, Acquire does not
-// check whether ctx has ended.
-func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
-	if !c.valid() {
-		return Permit{}, errNil
-	}
-	ctx = orBackground(ctx)
-	state, generation, err := c.admit(ctx)
-	if err != nil {
-		return Permit{}, err
-	}
-	t := c.manager.calls.Get().(*pooledCall)
-	t.manager, t.key, t.ctx, t.generation = c.manager, c.key, ctx, generation
-	return Permit{call: t, use: t.use.Load(), state: state}, nil
-}
-
-// admit decides about a call. It returns the circuit's state and generation.
-func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
-	e := c.view().entry
-	if e == nil {
-		c.manager.count(Closed, admitted)
-		c.manager.wantRound()
-		return Closed, 0, nil
-	}
-	state, err := c.manager.decide(ctx, c.key, e)
-	return state, e.generation, err
-}
-
-// slot returns the slot in which the circuit's results are counted.
-func (c *Circuit) slot() *slot {
-	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
-		return s
-	}
-	s := c.manager.config.Counter.slot(c.key)
-	c.cachedSlot.Store(s)
-	return s
-}
-
 // Do is [Circuit.Do] for a function that returns a value. A shed call returns the zero value.
 func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, error)) (value T, err error) {
-	ctx, err = c.checkArgs(ctx, fn != nil)
-	if err != nil {
-		return value, err
-	}
-	_, generation, err := c.admit(ctx)
+	ctx, generation, err := c.begin(ctx, fn != nil)
 	if err != nil {
 		return value, err
 	}
 	value, err = fn(ctx)
 	c.record(ctx, generation, err)
 	return value, err
+}
+
+// begin admits a call. It returns the call's context and the circuit's generation, or an error if
+// the call must not be made.
+func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, generation uint64, err error) {
+	if !c.valid() {
+		return ctx, 0, errNil
+	}
+	if !function {
+		return ctx, 0, errNoFunction
+	}
+	ctx = orBackground(ctx)
+	if err := ctx.Err(); err != nil {
+		return ctx, 0, err
+	}
+	_, generation, err = c.admit(ctx)
+	return ctx, generation, err
+}
+
+// admit decides about a call. It returns the circuit's state and generation.
+func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
+	e := c.entry()
+	if e.admitsAll {
+		c.manager.count(Closed, admitted)
+		c.manager.wantRound()
+		return Closed, e.Generation, nil
+	}
+	state, err := c.manager.decide(ctx, c.key, e)
+	return state, e.Generation, err
+}
+
+// entry returns the circuit's entry in the current table.
+func (c *Circuit) entry() *entry {
+	if e := c.cachedEntry.Load(); e != nil && e.table == c.manager.table.Load() {
+		return e
+	}
+	e := c.manager.lookup(c.key)
+	c.cachedEntry.Store(e)
+	return e
+}
+
+// decide decides about a call. It returns the circuit's state, and an error if the call is shed.
+func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
+	m.wantRound()
+	state, refusal := m.evaluate(k, e)
+	if refusal == nil {
+		m.count(state, admitted)
+		return state, nil
+	}
+	shadow := e.settings.Mode == throttle.ModeShadow
+	column := shed
+	if shadow {
+		column = shadowShed
+	}
+	m.count(state, column)
+	if h := m.config.Hooks.Shed; h != nil {
+		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, Shadow: shadow})
+	}
+	if shadow {
+		return state, nil
+	}
+	return state, refusal
+}
+
+// evaluate returns the circuit's state, and an error if it sheds the call.
+func (m *Manager) evaluate(k Key, e *entry) (State, *ShedError) {
+	switch {
+	case e == &e.table.none:
+		return Closed, &ShedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
+	case e.State == Disabled, e.Forced:
+		return e.State, e.shedErr
+	}
+	now := time.Now()
+	if e.State == Open && now.Before(e.until) {
+		e.probes.demanded.Store(true)
+		return Open, e.shedErr
+	}
+	if e.table.stale || e.probes.take(now) { // without the store, probes cannot be counted
+		return HalfOpen, nil
+	}
+	e.probes.demanded.Store(true)
+	if !m.makesLazyRounds() {
+		m.requestProbe(e)
+	} else if m.probeNow(e, now) {
+		return HalfOpen, nil
+	}
+	return HalfOpen, e.noProbeErr
 }

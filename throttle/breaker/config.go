@@ -217,9 +217,7 @@ func (c Config) complete() (Config, error) {
 	if c.Store == nil {
 		c.Store = NewMemoryStore()
 	}
-	if c.Hooks.empty() {
-		c.Hooks = DefaultHooks()
-	}
+	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c, v.Err()
 }
 

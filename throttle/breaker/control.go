@@ -1,12 +1,11 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // ForceOpen opens a circuit for the whole fleet until [Manager.Enable], [Manager.ForceClose] or
@@ -25,30 +24,27 @@ func (m *Manager) Disable(ctx context.Context, k Key) error { return m.force(ctx
 // then on, calls decide its state again.
 func (m *Manager) Enable(ctx context.Context, k Key) error { return m.force(ctx, k, Closed, false) }
 
-// force sets the state of a circuit.
+// force sets the state of a circuit, whose record may be a new one.
 func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error {
-	if !m.valid() {
-		return errNil
-	}
-	settings := m.tenants().settings(k.Tenant)
-	return m.control(ctx, k, func(r *record, now time.Time) []Event {
-		if r.state == to && r.forced == forced && (to != Closed || forced || r.trips == 0) {
-			return nil
+	return m.change(ctx, k, func(r *record, now time.Time) (*record, []Event) {
+		if r == nil {
+			r = &record{Status: Status{Key: k, ChangedAt: now}}
 		}
-		from := r.state
-		r.generation++
-		r.forced, r.countSince = forced, now
+		if r.State == to && r.Forced == forced && (to != Closed || forced || r.Trips == 0) {
+			return nil, nil
+		}
+		moved := machine{record: *r, settings: m.tenants().settings(k.Tenant), now: now}
+		moved.Generation++
+		moved.Forced, moved.countSince, moved.openUntil = forced, now, time.Time{}
 		if to == Closed {
-			r.trips = 0
+			moved.Trips = 0
 		}
-		r.openUntil = time.Time{}
-		moved := machine{settings: settings, now: now, record: *r}
 		moved.moveTo(to, ReasonByHand)
-		*r = moved.record
-		if from == to {
-			return nil // forced or released; the state itself has not changed
+		if r.State == to {
+			moved.events = nil // forced or released; the state itself has not changed
 		}
-		return moved.events
+		m.addPending(&moved.record, moved.events)
+		return &moved.record, moved.events
 	})
 }
 
@@ -56,33 +52,17 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 // that no longer exists. If calls go on, the circuit starts again as a new one. The store keeps a
 // record that the circuit was forgotten for one ObservabilityWindow.
 func (m *Manager) Forget(ctx context.Context, k Key) error {
-	return m.change(ctx, k, func(id store.RecordID, r *record, now time.Time) []edit {
+	return m.change(ctx, k, func(r *record, now time.Time) (*record, []Event) {
 		if r == nil || r.forgotten() && len(r.pending) == 0 {
-			return nil
+			return nil, nil
 		}
-		return []edit{{id: id, record: r.forget(now)}}
+		return r.tombstone(now), nil
 	})
 }
 
-// control changes a circuit's record, which may be a new one.
-func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Time) []Event) error {
-	return m.change(ctx, k, func(id store.RecordID, known *record, now time.Time) []edit {
-		next := &record{key: k, changedAt: now}
-		if known != nil {
-			*next = *known
-		}
-		before := next.generation
-		events := move(next, now)
-		if next.generation == before {
-			return nil
-		}
-		m.addPending(next, events)
-		return []edit{{id: id, record: next, events: events}}
-	})
-}
-
-// change changes one record. It passes the newest known record to decide.
-func (m *Manager) change(ctx context.Context, k Key, decide func(id store.RecordID, known *record, now time.Time) []edit) error {
+// change changes one record. It passes the newest known record, or nil, to decide, which returns the
+// new one, or nil for no change.
+func (m *Manager) change(ctx context.Context, k Key, decide func(known *record, now time.Time) (*record, []Event)) error {
 	if !m.valid() {
 		return errNil
 	}
@@ -94,7 +74,13 @@ func (m *Manager) change(ctx context.Context, k Key, decide func(id store.Record
 		return err
 	}
 	id := k.RecordID()
-	err := m.update(ctx, id.Shard(), 0, func(s *shard) []edit { return decide(id, s.records[id], m.storeNow()) })
+	err := m.update(ctx, id.Shard(), 0, func(s *shard) []edit {
+		next, events := decide(s.records[id], m.storeNow())
+		if next == nil {
+			return nil
+		}
+		return []edit{{id: id, record: next, events: events}}
+	})
 	m.publish()
 	return err
 }
@@ -107,17 +93,14 @@ func (m *Manager) List() []Status {
 	}
 	t := m.table.Load()
 	now := time.Now()
-	list := make([]Status, 0, len(t.views))
-	for _, v := range t.views {
-		if !v.entry.record.forgotten() {
-			list = append(list, v.entry.status(now))
+	list := make([]Status, 0, len(t.entries))
+	for _, e := range t.entries {
+		if !e.forgotten() {
+			list = append(list, e.status(now))
 		}
 	}
 	slices.SortFunc(list, func(a, b Status) int {
-		if c := strings.Compare(a.Key.Tenant, b.Key.Tenant); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Key.ID, b.Key.ID)
+		return cmp.Or(strings.Compare(a.Key.Tenant, b.Key.Tenant), strings.Compare(a.Key.ID, b.Key.ID))
 	})
 	return list
 }
@@ -125,22 +108,10 @@ func (m *Manager) List() []Status {
 // Status returns the state of a circuit, as this manager has read it. It does not read the store. An unknown
 // circuit is closed.
 func (m *Manager) Status(k Key) Status {
-	if !m.valid() {
-		return Status{Key: k}
-	}
-	if e := m.lookup(k).entry; e != nil && e.record != nil && !e.record.forgotten() {
-		return e.status(time.Now())
+	if m.valid() {
+		if e := m.table.Load().entries[k]; e != nil && !e.forgotten() {
+			return e.status(time.Now())
+		}
 	}
 	return Status{Key: k}
-}
-
-func (e *entry) status(now time.Time) Status {
-	s := Status{
-		Key: e.key, State: e.stateAt(now), Reason: e.record.reason, Forced: e.forced, Trips: e.record.trips, Generation: e.generation,
-		ChangedAt: e.record.changedAt, Failures: e.record.failures, Successes: e.record.successes, Shadow: e.shadow,
-	}
-	if s.State == Open && !e.forced {
-		s.RetryAfter = e.until.Sub(now)
-	}
-	return s
 }

@@ -181,11 +181,6 @@ func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
 // DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
 func DefaultHooks() Hooks { return defaultHooks.Get() }
 
-// empty reports whether no hook is set.
-func (h Hooks) empty() bool {
-	return h.Created == nil && h.Closed == nil && h.Shed == nil && h.Changed == nil && h.Led == nil && h.Failed == nil
-}
-
 // JoinHooks returns hooks that call all the given hooks in order. A hook that none of them has
 // stays nil.
 func JoinHooks(hooks ...Hooks) Hooks {

@@ -30,13 +30,10 @@ type lazyRounds struct {
 	driven    atomic.Bool // Run, Sample or Refresh was called
 	timer     atomic.Pointer[time.Timer]
 	open      *atomic.Pointer[Manager] // the manager, nil after Close
-	ctx       context.Context          // ends with Close
-	stop      context.CancelFunc
 }
 
 // startLazy starts the timer of the first round, or prepares the first call.
 func (m *Manager) startLazy() {
-	m.lazy.ctx, m.lazy.stop = context.WithCancel(context.Background())
 	m.lazy.open = new(atomic.Pointer[Manager])
 	m.lazy.open.Store(m)
 	switch {
@@ -62,7 +59,6 @@ func (m *Manager) after(d time.Duration, f func(*Manager)) {
 
 // endLazy stops the timer.
 func (m *Manager) endLazy() {
-	m.lazy.stop()
 	m.lazy.open.Store(nil)
 	if t := m.lazy.timer.Load(); t != nil {
 		t.Stop()
@@ -79,13 +75,6 @@ func (m *Manager) makesLazyRounds() bool {
 func (m *Manager) wantRound() {
 	if m.lazy.wanted.Load() {
 		m.startTimer()
-	}
-}
-
-// wantRoundAfter is wantRound for the end of a call. A success alone opens no circuit.
-func (m *Manager) wantRoundAfter(failed bool) {
-	if failed {
-		m.wantRound()
 	}
 }
 
@@ -120,7 +109,7 @@ func (m *Manager) lazyRound() {
 	}
 	m.lazy.last.Store(int64(time.Since(m.created)))
 	m.lazy.wanted.Store(true) // a call from now on may be too late for this round
-	leads, err := m.sampleLazily(m.lazy.ctx)
+	leads, err := m.sampleLazily(m.open)
 	m.lazy.active.Store(true)
 	m.lazy.busy.Store(false)
 	if leads && !m.notifyLazily() || err != nil {
@@ -131,15 +120,15 @@ func (m *Manager) lazyRound() {
 // sampleLazily makes one round, or only reads the store if another manager decides. It reports
 // whether this manager leads.
 func (m *Manager) sampleLazily(ctx context.Context) (leads bool, err error) {
-	if m.memory.sampled.Load() {
-		return false, m.readChanges(ctx)
+	var t term
+	if !m.memory.sampled.Load() {
+		t, err = m.campaign(ctx)
 	}
-	t, led, err := m.campaign(ctx)
 	switch {
 	case err != nil:
 		return false, err
-	case led:
-		return true, m.sample(ctx, t.lease.Term)
+	case t.led:
+		return true, m.sample(ctx, t.Term)
 	}
 	return false, m.readChanges(ctx)
 }
@@ -150,7 +139,7 @@ func (m *Manager) notifyLazily() bool {
 		return true
 	}
 	defer m.lazy.notifying.Store(false)
-	return m.notifyOnce(m.lazy.ctx) || m.isClosed()
+	return m.notifyOnce(m.open) || m.isClosed()
 }
 
 // stopLazy stops lazy rounds, because the caller makes rounds with [Manager.Sample].
@@ -163,16 +152,6 @@ func (m *Manager) stopLazy() {
 	if m.memory != nil {
 		m.memory.sampled.Store(true)
 	}
-}
-
-// probeNow takes a probe of a half-open circuit from the memory store, without a goroutine.
-func (m *Manager) probeNow(e *entry, now time.Time) bool {
-	if !e.probes.startRequest(now) {
-		return false
-	}
-	grants, err := m.memory.Probe(context.Background(), probeRequests([]*entry{e}))
-	m.applyGrants([]*entry{e}, grants, err, now)
-	return e.probes.take(now)
 }
 
 // reportNotRunning reports that the manager was never run.

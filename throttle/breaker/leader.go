@@ -27,27 +27,28 @@ var errLeaseEnded = errors.New("breaker: the store granted a lease that has alre
 
 func (m *Manager) leaseTTL() time.Duration { return m.config.SampleRate * leaseNum / leaseDen }
 
-// term is a period as leader.
+// term is what the store has answered to a campaign.
 type term struct {
-	lease store.Lease
+	store.Lease
 	until time.Time // by this process's clock; after that, another manager may lead
+	led   bool      // this manager leads
 }
 
 // leadLoop campaigns, and leads after each won election.
 func (m *Manager) leadLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := m.config.SampleRate / electionsPerSampleRate
-		t, led, err := m.campaign(ctx)
+		t, err := m.campaign(ctx)
 		switch {
 		case err != nil:
-		case led && t.lease.Remaining <= 0:
+		case t.led && t.Remaining <= 0:
 			m.fail(LeaseLost, errLeaseEnded)
-		case led:
+		case t.led:
 			if !m.leadUntilLost(ctx, t) {
 				wait = m.config.SampleRate // let another manager poll, whose polls may work
 			}
-		case t.lease.Remaining > 0:
-			wait = min(wait, max(t.lease.Remaining, m.minElectionWait()))
+		case t.Remaining > 0:
+			wait = min(wait, max(t.Remaining, m.minElectionWait()))
 		}
 		sleep(ctx, wait+rand.N(wait/8+1))
 	}
@@ -56,44 +57,42 @@ func (m *Manager) leadLoop(ctx context.Context) {
 // minElectionWait is the shortest time between two campaigns.
 func (m *Manager) minElectionWait() time.Duration { return m.config.SampleRate / maxPerSampleRate }
 
-// campaign asks the store for the lease or its extension, and reports whether this manager leads. A
-// lease ends after the requested TTL, even if the store returns a longer one.
-func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
+// campaign asks the store for the lease or its extension. A lease ends after the requested TTL, even
+// if the store returns a longer one.
+func (m *Manager) campaign(ctx context.Context) (term, error) {
 	asked := time.Now()
-	l, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Lease, error) {
-		return s.Campaign(ctx, store.Candidate{Owner: m.owner, TTL: m.leaseTTL()})
-	})
+	l, err := ask(ctx, m, m.config.Store.Campaign, store.Candidate{Owner: m.owner, TTL: m.leaseTTL()})
 	if err != nil {
-		return term{}, false, err
+		return term{}, err
 	}
 	m.lease.Store(&l)
-	return term{lease: l, until: asked.Add(min(l.Remaining, m.leaseTTL()))}, l.Owner == m.owner, nil
+	return term{Lease: l, until: asked.Add(min(l.Remaining, m.leaseTTL())), led: l.Owner == m.owner}, nil
 }
 
 // leadUntilLost leads until ctx ends or the lease is lost, and then resigns. It returns false if it
 // resigned because polls failed.
 func (m *Manager) leadUntilLost(ctx context.Context, t term) bool {
-	m.setLeading(t.lease, true)
+	m.setLeading(t, true)
 	leading, stop := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
 		defer stop()
 		m.extend(leading, t)
 	})
-	tasks.Go(func() { m.writeTerm(leading, t.lease.Term) })
-	pollsWork := m.sampleLoop(leading, t.lease.Term)
+	tasks.Go(func() { m.writeTerm(leading, t.Term) })
+	pollsWork := m.sampleLoop(leading, t.Term)
 	stop()
 	tasks.Wait()
-	m.setLeading(t.lease, false)
-	m.resign(ctx, t.lease)
+	m.setLeading(t, false)
+	m.resign(ctx, t.Lease)
 	return pollsWork
 }
 
 // setLeading stores whether this manager leads and calls Hooks.Led.
-func (m *Manager) setLeading(l store.Lease, leads bool) {
+func (m *Manager) setLeading(t term, leads bool) {
 	m.leading.Store(leads)
 	if h := m.config.Hooks.Led; h != nil {
-		m.callHook(func() { h(LeadEvent{Manager: m, Leads: leads, Term: l.Term}) })
+		m.callHook(func() { h(LeadEvent{Manager: m, Leads: leads, Term: t.Term}) })
 	}
 }
 
@@ -102,15 +101,15 @@ func (m *Manager) setLeading(l store.Lease, leads bool) {
 func (m *Manager) extend(ctx context.Context, t term) {
 	for sleep(ctx, m.untilExtend(t)) {
 		inTime, cancel := context.WithDeadline(ctx, t.until)
-		next, led, err := m.campaign(inTime)
+		next, err := m.campaign(inTime)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && led && next.lease.Term == t.lease.Term:
+		case err == nil && next.led && next.Term == t.Term:
 			t = next
 		case err == nil:
-			m.fail(LeaseLost, fmt.Errorf("breaker: lease lost: %s leads with term %d", check.Shown(next.lease.Owner), next.lease.Term))
+			m.fail(LeaseLost, fmt.Errorf("breaker: lease lost: %s leads with term %d", check.Shown(next.Owner), next.Term))
 			return
 		case !time.Now().Before(t.until):
 			m.fail(LeaseLost, fmt.Errorf("breaker: lease lost: it could not be extended in time: %w", err))
@@ -134,7 +133,9 @@ func (m *Manager) untilExtend(t term) time.Duration {
 func (m *Manager) resign(ctx context.Context, l store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.StoreTimeout)
 	defer cancel()
-	_, _ = callStore(ctx, m.store, func(ctx context.Context, s store.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
+	_, _ = ask(ctx, m, func(ctx context.Context, l store.Lease) (struct{}, error) {
+		return struct{}{}, m.config.Store.Resign(ctx, l)
+	}, l)
 }
 
 // sampleLoop makes a round per SampleRate until ctx ends. It returns false if too many polls failed
@@ -143,12 +144,9 @@ func (m *Manager) sampleLoop(ctx context.Context, term uint64) bool {
 	failures, rate := 0, m.config.SampleRate
 	next := time.Now().Add(rate)
 	for {
-		if err := m.sample(ctx, term); errors.Is(err, errPoll) {
-			failures++
-		} else {
+		if err := m.sample(ctx, term); !errors.Is(err, errPoll) {
 			failures = 0
-		}
-		if failures == maxPollFailures {
+		} else if failures++; failures == maxPollFailures {
 			return false
 		}
 		if !sleep(ctx, time.Until(next)) {
@@ -164,7 +162,7 @@ func (m *Manager) sampleLoop(ctx context.Context, term uint64) bool {
 func (m *Manager) writeTerm(ctx context.Context, term uint64) {
 	for i := range m.shards {
 		b := store.Batch{Shard: i, Term: term, Expect: m.shards[i].Load().version}
-		_, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
+		_, err := ask(ctx, m, m.config.Store.Apply, b)
 		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return
 		}

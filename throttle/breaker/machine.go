@@ -2,135 +2,104 @@ package breaker
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// counts are the results of one circuit since its last change.
-type counts struct {
-	failures, successes float64
-	reporters           int
-}
-
 // valid reports whether the counts are finite and not negative.
-func (n counts) valid() bool {
-	return n.failures >= 0 && n.successes >= 0 && !math.IsInf(n.failures+n.successes, 0)
+func (n PollResult) valid() bool {
+	return n.Failures >= 0 && n.Successes >= 0 && !math.IsInf(n.Failures+n.Successes, 0)
 }
 
-func (n counts) requests() float64 { return n.failures + n.successes }
+func (n PollResult) requests() float64 { return n.Failures + n.Successes }
 
 // failing reports whether the percentage of failures is at least threshold.
-func (n counts) failing(threshold float64) bool {
-	return 100*n.failures >= threshold*n.requests()
+func (n PollResult) failing(threshold float64) bool {
+	return 100*n.Failures >= threshold*n.requests()
 }
 
-func (n counts) succeeding(threshold float64) bool {
-	return 100*n.successes >= threshold*n.requests()
-}
-
-// machine moves one circuit. It does no I/O and reads no clock: time, counts and a random number
+// machine moves one circuit. It does no I/O and reads no clock: time, results and a random number
 // are fields.
 type machine struct {
+	record
 	settings *Config
-	now      time.Time // by the store's clock
-	random   float64   // from [0, 1), for Jitter
-	counts   counts
+	now      time.Time  // by the store's clock
+	random   float64    // from [0, 1), for Jitter
+	results  PollResult // since the circuit's last change
 
-	record record // updated by evaluate
-	events []Event
+	events  []Event
+	changed bool // the record must be written
 }
 
-// evaluate moves the circuit according to its counts and the time. It reports whether the record
-// must be written.
-func (m *machine) evaluate() bool {
+// evaluate moves the circuit according to its results and the time.
+func (m *machine) evaluate() {
 	if m.settings.Mode == throttle.ModeOff {
-		return false
+		return
 	}
-	if m.record.shadow && m.settings.Mode == throttle.ModeEnforce {
-		return m.forget()
+	if m.Shadow && m.settings.Mode == throttle.ModeEnforce {
+		m.forget()
+		return
 	}
-	if m.record.forced || m.record.state == Disabled {
-		return false
+	if m.endsOnlyByHand() {
+		return
 	}
-	written := m.clampTimes()
-	written = m.recordCalls() || written
-	if m.expired() {
-		return m.forget() || written
+	m.clampTimes()
+	m.recordCalls()
+	if m.now.Sub(latest(m.ChangedAt, m.openUntil, m.calledAt)) > m.settings.Retention {
+		m.forget()
+		return
 	}
-	if m.record.state == Open && !m.now.Before(m.record.openUntil) {
+	if m.State == Open && !m.now.Before(m.openUntil) {
 		m.moveTo(HalfOpen, ReasonTimeOver)
-		m.record.countSince = m.record.openUntil
+		m.countSince = m.openUntil
 	}
-	switch m.record.state {
+	switch m.State {
 	case HalfOpen:
-		written = m.evaluateProbes() || written
+		m.evaluateProbes()
 	case Closed:
-		written = m.evaluateCalls() || written
+		m.evaluateCalls()
 	}
-	return written || len(m.events) > 0
 }
 
 // clampTimes moves times in the future back to now: the store's clock was set back, and circuits
 // must not wait for the old time.
-func (m *machine) clampTimes() bool {
-	r, before := &m.record, m.record
-	r.changedAt, r.countSince, r.calledAt = earlier(r.changedAt, m.now), earlier(r.countSince, m.now), earlier(r.calledAt, m.now)
-	r.openUntil = earlier(r.openUntil, m.now.Add(m.settings.MaxBreakerTimeout))
-	return r.changedAt != before.changedAt || r.countSince != before.countSince || r.calledAt != before.calledAt || r.openUntil != before.openUntil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
+func (m *machine) clampTimes() {
+	clamp := func(t *time.Time, last time.Time) {
+		if last.Before(*t) {
+			*t, m.changed = last, true
+		}
 	}
-	return a
+	clamp(&m.ChangedAt, m.now)
+	clamp(&m.countSince, m.now)
+	clamp(&m.calledAt, m.now)
+	clamp(&m.openUntil, m.now.Add(m.settings.MaxBreakerTimeout))
 }
 
 // recordCalls updates calledAt. Each update is a write, so it is exact only for the first results
 // of a half-open circuit. For a closed circuit it is updated after an eighth of Retention.
-func (m *machine) recordCalls() bool {
-	r := &m.record
-	if m.counts.requests() == 0 {
-		return false
+func (m *machine) recordCalls() {
+	update := m.now.Sub(m.calledAt) >= m.settings.Retention/8
+	if m.State != Closed {
+		update = !m.now.Before(m.openUntil) && m.calledAt.Before(m.openUntil)
 	}
-	update := m.now.Sub(r.calledAt) >= m.settings.Retention/8
-	if r.state != Closed {
-		update = !m.now.Before(r.openUntil) && r.calledAt.Before(r.openUntil)
+	if update && m.results.requests() > 0 {
+		m.calledAt, m.changed = m.now, true
 	}
-	if !update {
-		return false
-	}
-	r.calledAt = m.now
-	return true
 }
 
-// expired reports whether the circuit had no calls for longer than Retention.
-func (m *machine) expired() bool {
-	last := latest(m.record.changedAt, m.record.openUntil, m.record.calledAt)
-	return m.now.Sub(last) > m.settings.Retention
+// forget closes the circuit and clears its trips.
+func (m *machine) forget() {
+	if m.State != Closed {
+		m.close(ReasonForgotten) // the closed record is kept for a while: see shard.misses
+	}
+	m.clearTrips()
 }
 
-func latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}
-
-// forget closes the circuit and clears its trips. It reports whether there was anything to clear.
-func (m *machine) forget() bool {
-	changed := m.record.state != Closed || m.record.trips > 0
-	if m.record.state != Closed {
-		m.record.generation++
-		m.moveTo(Closed, ReasonForgotten)
-		m.record.countSince = m.now // keeps the closed record for a while: see shard.misses
-	}
-	m.record.trips = 0
-	return changed
+func (m *machine) clearTrips() {
+	m.changed = m.changed || m.Trips > 0
+	m.Trips = 0
 }
 
 // undecidedFactor is how many times the required results may leave a half-open circuit undecided.
@@ -140,62 +109,53 @@ const undecidedFactor = 2
 
 // evaluateProbes decides a half-open circuit if there are enough results, or if HalfOpenMax has
 // passed since the first one.
-func (m *machine) evaluateProbes() bool {
-	needed := min(m.settings.HalfOpenProbes, m.settings.MinimumRequestCount)
-	overdue := !m.record.calledAt.Before(m.record.openUntil) && m.now.Sub(m.record.calledAt) >= m.settings.HalfOpenMax
-	switch n := m.counts; {
-	case n.requests() == 0, n.requests() < float64(needed) && !overdue:
-		return false
-	case n.succeeding(m.settings.SuccessThreshold):
+func (m *machine) evaluateProbes() {
+	s, n := m.settings, m.results
+	needed := float64(min(s.HalfOpenProbes, s.MinimumRequestCount))
+	overdue := !m.calledAt.Before(m.openUntil) && m.now.Sub(m.calledAt) >= s.HalfOpenMax
+	switch {
+	case n.requests() == 0, n.requests() < needed && !overdue:
+	case 100*n.Successes >= s.SuccessThreshold*n.requests():
 		m.close(ReasonRecovered)
-	case !m.settings.enoughReporters(n): // one machine with a broken network
-		return false
-	case n.failing(m.settings.FailureThreshold):
+	case !s.enoughReporters(n): // one machine with a broken network
+	case n.failing(s.FailureThreshold):
 		m.trip(ReasonFailing)
-	case overdue, n.requests() >= float64(undecidedFactor*needed):
+	case overdue, n.requests() >= undecidedFactor*needed:
 		m.trip(ReasonUndecided)
-	default:
-		return false
 	}
-	return true
 }
 
 // evaluateCalls decides a closed circuit. It clears the trips after ConsecutiveResetAfter.
-func (m *machine) evaluateCalls() bool {
-	s, n := m.settings, m.counts
-	if s.shouldOpen(n) {
+func (m *machine) evaluateCalls() {
+	s, n := m.settings, m.results
+	switch {
+	case s.shouldOpen(n):
 		m.trip(ReasonFailing)
-		return true
+	case m.now.Sub(m.ChangedAt) >= s.ConsecutiveResetAfter && n.requests() >= float64(s.MinimumRequestCount):
+		m.clearTrips()
 	}
-	closedFor := m.now.Sub(m.record.changedAt)
-	if m.record.trips == 0 || closedFor < s.ConsecutiveResetAfter || n.requests() < float64(s.MinimumRequestCount) {
-		return false
-	}
-	m.record.trips = 0
-	return true
 }
 
-// shouldOpen reports whether the counts open a closed circuit.
-func (c *Config) shouldOpen(n counts) bool {
+// shouldOpen reports whether the results open a closed circuit.
+func (c *Config) shouldOpen(n PollResult) bool {
 	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) && c.enoughReporters(n)
 }
 
 // enoughReporters reports whether enough managers have seen failures. It returns true if the poll
 // does not count them.
-func (c *Config) enoughReporters(n counts) bool {
-	return n.reporters == 0 || n.reporters >= c.MinReporters
+func (c *Config) enoughReporters(n PollResult) bool {
+	return n.Reporters == 0 || n.Reporters >= c.MinReporters
 }
 
-// trip opens the circuit, or disables it after too many consecutive trips.
+// trip opens the circuit, or disables it after too many trips.
 func (m *machine) trip(reason Reason) {
-	r := &m.record
-	r.generation++
-	r.trips++
-	if n := m.settings.ConsecutiveFailureThreshold; n > 0 && r.trips >= n {
+	m.Generation++
+	m.Trips++
+	if n := m.settings.ConsecutiveFailureThreshold; n > 0 && m.Trips >= n {
 		m.moveTo(Disabled, ReasonTooManyTrips)
 		return
 	}
-	r.openUntil = m.now.Add(m.settings.openFor(r.trips, m.random))
+	m.openUntil = m.now.Add(m.settings.openFor(m.Trips, m.random))
 	m.moveTo(Open, reason)
 }
 
@@ -214,32 +174,29 @@ func (c *Config) openFor(trips int, random float64) time.Duration {
 
 // close closes the circuit. It keeps the trips until ConsecutiveResetAfter.
 func (m *machine) close(reason Reason) {
-	m.record.generation++
+	m.Generation++
 	m.moveTo(Closed, reason)
-	m.record.countSince = m.now
+	m.countSince = m.now
 }
 
 // moveTo changes the state and adds an event.
 func (m *machine) moveTo(to State, reason Reason) {
-	r := &m.record
 	m.events = append(m.events, Event{
-		Breaker: m.settings.Name, Key: r.key, From: r.state, To: to, Reason: reason, Trips: r.trips, Generation: r.generation,
-		At: m.now, Failures: m.counts.failures, Successes: m.counts.successes, Shadow: m.settings.Mode != throttle.ModeEnforce,
+		Breaker: m.settings.Name, Key: m.Key, From: m.State, To: to, Reason: reason, Trips: m.Trips, Generation: m.Generation,
+		At: m.now, Failures: m.results.Failures, Successes: m.results.Successes, Shadow: m.settings.Mode != throttle.ModeEnforce,
 	})
-	r.state, r.reason, r.changedAt, r.shadow = to, reason, m.now, m.settings.Mode == throttle.ModeShadow && reason != ReasonByHand
-	r.failures, r.successes = m.counts.failures, m.counts.successes
+	m.State, m.Reason, m.ChangedAt, m.changed = to, reason, m.now, true
+	m.Shadow = m.settings.Mode == throttle.ModeShadow && reason != ReasonByHand
+	m.Failures, m.Successes = m.results.Failures, m.results.Successes
 }
 
-// removable reports whether the record can be deleted: it differs in nothing from a circuit without
-// a record.
-func (r *record) removable(now time.Time, window time.Duration) bool {
-	return r.state == Closed && !r.forced && r.trips == 0 && len(r.pending) == 0 && now.Sub(r.countSince) >= window
-}
-
-// countFrom returns the time after which results count.
-func (r *record) countFrom(now time.Time) time.Time {
-	if r.state == Open && !now.Before(r.openUntil) {
-		return r.openUntil
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	return earlier(r.countSince, now)
+	return a
+}
+
+func latest(times ...time.Time) time.Time {
+	return slices.MaxFunc(times, time.Time.Compare)
 }

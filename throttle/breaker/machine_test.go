@@ -22,68 +22,68 @@ func machineConfig(change func(*Config)) *Config {
 }
 
 func TestEachStepOfACircuit(t *testing.T) {
-	open := record{state: Open, trips: 1, generation: 7, changedAt: noon, openUntil: after(30 * time.Second), calledAt: noon}
-	halfOpen := record{state: HalfOpen, trips: 2, generation: 7, changedAt: noon, openUntil: noon, calledAt: noon.Add(-time.Minute)}
+	open := record{Status: Status{State: Open, Trips: 1, Generation: 7, ChangedAt: noon}, openUntil: after(30 * time.Second), calledAt: noon}
+	halfOpen := record{Status: Status{State: HalfOpen, Trips: 2, Generation: 7, ChangedAt: noon}, openUntil: noon, calledAt: noon.Add(-time.Minute)}
 	probed := halfOpen
 	probed.calledAt = noon
-	tripped := record{state: Closed, trips: 2, generation: 7, changedAt: noon, countSince: noon, calledAt: noon}
+	tripped := record{Status: Status{State: Closed, Trips: 2, Generation: 7, ChangedAt: noon}, countSince: noon, calledAt: noon}
 	tests := []struct {
 		name   string
 		record record
-		counts counts
+		counts PollResult
 		at     time.Duration // after noon
 		want   string        // the state, trips and generation that follow; "" for no write
 	}{
-		{"healthy", record{changedAt: noon}, counts{successes: 1000}, 0, "closed 0 0"},
-		{"failing", record{changedAt: noon}, counts{failures: 7, successes: 3}, 0, "open 1 1 closed>open:failing"},
-		{"failing too little", record{changedAt: noon}, counts{failures: 699, successes: 301}, 0, "closed 0 0"},
-		{"failing too rarely", record{changedAt: noon}, counts{failures: 9.9}, 0, "closed 0 0"},
-		{"failing without calls", record{changedAt: noon}, counts{}, 0, ""},
+		{"healthy", record{Status: Status{ChangedAt: noon}}, PollResult{Successes: 1000}, 0, "closed 0 0"},
+		{"failing", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 7, Successes: 3}, 0, "open 1 1 closed>open:failing"},
+		{"failing too little", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 699, Successes: 301}, 0, "closed 0 0"},
+		{"failing too rarely", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 9.9}, 0, "closed 0 0"},
+		{"failing without calls", record{Status: Status{ChangedAt: noon}}, PollResult{}, 0, ""},
 
-		{"open", open, counts{failures: 100}, 30*time.Second - 1, ""},
-		{"open, time over", open, counts{}, 30 * time.Second, "half_open 1 7 open>half_open:time_over"},
-		{"open, probed before the leader came", open, counts{failures: 5}, 31 * time.Second, "open 2 8 open>half_open:time_over half_open>open:failing"},
+		{"open", open, PollResult{Failures: 100}, 30*time.Second - 1, ""},
+		{"open, time over", open, PollResult{}, 30 * time.Second, "half_open 1 7 open>half_open:time_over"},
+		{"open, probed before the leader came", open, PollResult{Failures: 5}, 31 * time.Second, "open 2 8 open>half_open:time_over half_open>open:failing"},
 
-		{"half-open, silent", halfOpen, counts{}, 20 * time.Hour, ""},
-		{"half-open, too few", halfOpen, counts{failures: 4}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, recovered", halfOpen, counts{successes: 3, failures: 2}, 10 * time.Second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, failing", halfOpen, counts{successes: 1, failures: 4}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided", halfOpen, counts{successes: 2, failures: 3}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, undecided by nine", halfOpen, counts{successes: 4, failures: 5}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, undecided by ten", halfOpen, counts{successes: 4, failures: 6}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided and not overdue", probed, counts{successes: 2, failures: 3}, 40*time.Second - 1, ""},
-		{"half-open, undecided for long", probed, counts{successes: 2, failures: 3}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, few for long, well", probed, counts{successes: 1}, 40 * time.Second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, few for long, failing", probed, counts{failures: 1}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, forgotten", halfOpen, counts{}, 8 * 24 * time.Hour, "closed 0 8 half_open>closed:forgotten"},
+		{"half-open, silent", halfOpen, PollResult{}, 20 * time.Hour, ""},
+		{"half-open, too few", halfOpen, PollResult{Failures: 4}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, recovered", halfOpen, PollResult{Successes: 3, Failures: 2}, 10 * time.Second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, failing", halfOpen, PollResult{Successes: 1, Failures: 4}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided", halfOpen, PollResult{Successes: 2, Failures: 3}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, undecided by nine", halfOpen, PollResult{Successes: 4, Failures: 5}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, undecided by ten", halfOpen, PollResult{Successes: 4, Failures: 6}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided and not overdue", probed, PollResult{Successes: 2, Failures: 3}, 40*time.Second - 1, ""},
+		{"half-open, undecided for long", probed, PollResult{Successes: 2, Failures: 3}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, few for long, well", probed, PollResult{Successes: 1}, 40 * time.Second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, few for long, failing", probed, PollResult{Failures: 1}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, forgotten", halfOpen, PollResult{}, 8 * 24 * time.Hour, "closed 0 8 half_open>closed:forgotten"},
 
-		{"tripped, well, too soon", tripped, counts{successes: 100}, 5*time.Minute - 1, ""},
-		{"tripped, well for long", tripped, counts{successes: 10}, 5 * time.Minute, "closed 0 7"},
-		{"tripped, silent for long", tripped, counts{successes: 9}, 5 * time.Minute, ""},
-		{"tripped, failing again", tripped, counts{failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
+		{"tripped, well, too soon", tripped, PollResult{Successes: 100}, 5*time.Minute - 1, ""},
+		{"tripped, well for long", tripped, PollResult{Successes: 10}, 5 * time.Minute, "closed 0 7"},
+		{"tripped, silent for long", tripped, PollResult{Successes: 9}, 5 * time.Minute, ""},
+		{"tripped, failing again", tripped, PollResult{Failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
 
-		{"made in shadow, now enforced", record{state: Disabled, shadow: true, trips: 3, generation: 7}, counts{}, 0, "closed 0 8 disabled>closed:forgotten"},
+		{"made in shadow, now enforced", record{Status: Status{State: Disabled, Shadow: true, Trips: 3, Generation: 7}}, PollResult{}, 0, "closed 0 8 disabled>closed:forgotten"},
 
-		{"disabled", record{state: Disabled, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
-		{"forced open", record{state: Open, forced: true, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
-		{"forced closed", record{state: Closed, forced: true, changedAt: noon}, counts{failures: 1000}, 1000 * time.Hour, ""},
+		{"disabled", record{Status: Status{State: Disabled, ChangedAt: noon}}, PollResult{Successes: 1000}, 1000 * time.Hour, ""},
+		{"forced open", record{Status: Status{State: Open, Forced: true, ChangedAt: noon}}, PollResult{Successes: 1000}, 1000 * time.Hour, ""},
+		{"forced closed", record{Status: Status{State: Closed, Forced: true, ChangedAt: noon}}, PollResult{Failures: 1000}, 1000 * time.Hour, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := machine{settings: machineConfig(nil), now: after(tt.at), counts: tt.counts, record: tt.record}
-			written := m.evaluate()
-			got := fmt.Sprint(m.record.state, " ", m.record.trips, " ", m.record.generation)
+			m := machine{settings: machineConfig(nil), now: after(tt.at), results: tt.counts, record: tt.record}
+			m.evaluate()
+			got := fmt.Sprint(m.State, " ", m.Trips, " ", m.Generation)
 			for _, e := range m.events {
 				got += fmt.Sprintf(" %v>%v:%v", e.From, e.To, e.Reason)
 			}
-			if !written {
+			if !m.changed {
 				got = ""
 			}
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
-			if n := len(m.events); n > 0 && m.events[n-1].To == Closed && m.record.countSince != m.now {
-				t.Errorf("closed: got calls counted since %v, want since %v", m.record.countSince, m.now)
+			if n := len(m.events); n > 0 && m.events[n-1].To == Closed && m.countSince != m.now {
+				t.Errorf("closed: got calls counted since %v, want since %v", m.countSince, m.now)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 func TestReporters(t *testing.T) {
 	c := machineConfig(func(c *Config) { c.MinReporters = 2 })
 	for reporters, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
-		if got := c.shouldOpen(counts{failures: 100, reporters: reporters}); got != want {
+		if got := c.shouldOpen(PollResult{Failures: 100, Reporters: reporters}); got != want {
 			t.Errorf("%d reporters of 2: trips = %v, want %v", reporters, got, want)
 		}
 	}
@@ -127,15 +127,15 @@ func TestOpenFor(t *testing.T) {
 
 func TestSaneCounts(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	for n, want := range map[counts]bool{
+	for n, want := range map[PollResult]bool{
 		{}:                            true,
-		{failures: 1, successes: 0.5}: true,
-		{failures: -1}:                false,
-		{successes: -0.1}:             false,
-		{failures: inf}:               false,
-		{successes: inf}:              false,
-		{failures: nan}:               false,
-		{successes: nan}:              false,
+		{Failures: 1, Successes: 0.5}: true,
+		{Failures: -1}:                false,
+		{Successes: -0.1}:             false,
+		{Failures: inf}:               false,
+		{Successes: inf}:              false,
+		{Failures: nan}:               false,
+		{Successes: nan}:              false,
 	} {
 		if got := n.valid(); got != want {
 			t.Errorf("%v.sane() = %v, want %v", n, got, want)

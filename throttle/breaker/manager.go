@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
-
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -21,17 +21,18 @@ import (
 // or a zero value.
 type Manager struct {
 	config     Config
-	given      Config // as passed to New
-	tenantBase Config // passed to ForTenant: config without the durations that depend on others
-	owner      string // name in leases
-	store      *guardedStore
+	given      Config        // as passed to New
+	tenantBase Config        // passed to ForTenant: config without the durations that depend on others
+	owner      string        // name in leases
+	guard      *remote.Guard // of the store
 	tuning     tuned.Settings[Tuning, Patch]
 	tally      *window.Window // counts calls, one row per state
 	counters   counters
 
 	shards   [store.NumShards]atomic.Pointer[shard] // last known content of the store
 	lastRead atomic.Pointer[storeReading]           // when shards was read
-	table    atomic.Pointer[table]                  // decides about calls
+	revision atomic.Uint64                          // increases after each change of shards and of lastRead.stale
+	table    atomic.Pointer[table]                  // decides about calls; built from the fields above
 
 	refreshed atomic.Uint64               // number of refreshes
 	lease     atomic.Pointer[store.Lease] // last known lease
@@ -49,8 +50,9 @@ type Manager struct {
 	created time.Time
 	lazy    lazyRounds
 	running atomic.Bool
-	closed  chan struct{}
-	closing atomic.Bool
+	closed  atomic.Bool
+	open    context.Context // ends with Close
+	end     context.CancelFunc
 }
 
 // New returns a manager, or an error that lists every invalid field with its allowed range. It does
@@ -69,10 +71,10 @@ func New(c Config) (*Manager, error) {
 		tally:       window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: numStates}),
 		notifyWake:  make(chan struct{}, 1),
 		refreshWake: make(chan struct{}, 1),
-		closed:      make(chan struct{}),
 	}
 	m.tuning.Init(Tuning{c.Mode})
-	m.store = newGuardedStore(m, c.Store)
+	m.open, m.end = context.WithCancel(context.Background())
+	m.guard = m.newGuard()
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)
@@ -82,6 +84,7 @@ func New(c Config) (*Manager, error) {
 		m.shards[i].Store(&shard{index: i})
 	}
 	m.lastRead.Store(&storeReading{stale: c.OnStale == FailClosed})
+	m.table.Store(&table{})
 	m.publish()
 	m.startLazy()
 	if h := c.Hooks.Created; h != nil {
@@ -146,15 +149,11 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer m.stopRunning()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(m.open, cancel)()
 	var all sync.WaitGroup
 	for _, loop := range []func(context.Context){m.refreshLoop, m.leadLoop, m.probeLoop, m.notifyLoop, m.watchLoop} {
 		all.Go(func() { loop(ctx) })
 	}
-	select {
-	case <-ctx.Done():
-	case <-m.closed:
-	}
-	cancel()
 	all.Wait()
 	return nil
 }
@@ -173,10 +172,10 @@ func (m *Manager) stopRunning() {
 // change a circuit return [ErrManagerClosed]. Close is idempotent. It does not close the store; do
 // that after Run has returned.
 func (m *Manager) Close() error {
-	if !m.valid() || m.closing.Swap(true) {
+	if !m.valid() || m.closed.Swap(true) {
 		return nil
 	}
-	close(m.closed)
+	m.end()
 	m.endLazy()
 	if h := m.config.Hooks.Closed; h != nil {
 		h(m)
@@ -184,14 +183,7 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-func (m *Manager) isClosed() bool {
-	select {
-	case <-m.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (m *Manager) isClosed() bool { return m.closed.Load() }
 
 // orBackground returns ctx, or context.Background if ctx is nil.
 func orBackground(ctx context.Context) context.Context {
@@ -202,18 +194,22 @@ func orBackground(ctx context.Context) context.Context {
 }
 
 // sleep waits for d. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool { return wait(ctx, d, nil) }
+
+// wait is sleep that also ends when it is woken.
+func wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
+	case <-wake:
 	case <-timer.C:
-		return true
 	case <-ctx.Done():
 		return false
 	}
+	return true
 }
 
 // signal wakes the receiver of a channel with a buffer of one.

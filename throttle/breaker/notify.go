@@ -37,7 +37,7 @@ func (m *Manager) addPending(r *record, events []Event) {
 		}
 	}
 	if over := len(pending) - maxPending; over > 0 {
-		m.fail(NotifyFailed, fmt.Errorf("breaker: dropped the %d oldest events of %s: more than %d could not be notified", over, shownKey(r.key), maxPending))
+		m.fail(NotifyFailed, fmt.Errorf("breaker: dropped the %d oldest events of %s: more than %d could not be notified", over, shownKey(r.Key), maxPending))
 		pending = pending[over:]
 	}
 	r.pending = pending
@@ -48,36 +48,18 @@ func (m *Manager) notifyLoop(ctx context.Context) {
 	if m.config.Notify == nil {
 		return
 	}
-	retry := minRetry
-	for {
-		wait := m.config.SampleRate
-		switch {
-		case !m.leading.Load():
-		case m.notifyOnce(ctx):
+	for retry := minRetry; ; {
+		if !m.leading.Load() || m.notifyOnce(ctx) {
 			retry = minRetry
-		case !sleep(ctx, retry):
-			return
-		default:
+			wait(ctx, m.config.SampleRate, m.notifyWake)
+		} else {
+			sleep(ctx, retry)
 			retry = min(2*retry, maxRetry)
-			continue
 		}
-		if !m.waitNotify(ctx, wait) {
+		if ctx.Err() != nil {
 			return
 		}
 	}
-}
-
-// waitNotify waits until there may be something to notify. It returns false if ctx has ended.
-func (m *Manager) waitNotify(ctx context.Context, atMost time.Duration) bool {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	select {
-	case <-m.notifyWake:
-	case <-timer.C:
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }
 
 // notifyOnce notifies all pending events. It handles several shards at once, and the events of a
@@ -87,23 +69,21 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 		return true
 	}
 	var failed atomic.Bool
-	queue := make(chan *shard)
+	running := make(chan struct{}, notifiers)
 	var all sync.WaitGroup
-	for range notifiers {
+	for i := range m.shards {
+		s := m.shards[i].Load()
+		if !s.pending() {
+			continue
+		}
+		running <- struct{}{}
 		all.Go(func() {
-			for s := range queue {
-				if !m.notifyShard(ctx, s) {
-					failed.Store(true)
-				}
+			if !m.notifyShard(ctx, s) {
+				failed.Store(true)
 			}
+			<-running
 		})
 	}
-	for i := range m.shards {
-		if s := m.shards[i].Load(); s.pending() {
-			queue <- s
-		}
-	}
-	close(queue)
 	all.Wait()
 	return !failed.Load() && ctx.Err() == nil
 }

@@ -16,7 +16,7 @@ func TestTheNotifierDoesNotSpin(t *testing.T) {
 	}
 	k := Key{ID: "a"}
 	id := k.RecordID()
-	m.shards[id.Shard()].Store(&shard{records: map[store.RecordID]*record{id: {key: k, pending: []Event{{Key: k, To: Open}}}}})
+	m.shards[id.Shard()].Store(&shard{records: map[store.RecordID]*record{id: {Status: Status{Key: k}, pending: []Event{{Key: k, To: Open}}}}})
 	m.leading.Store(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,11 +17,27 @@ type Permit struct {
 // pooledCall is the call of a Permit. It is reused. The use counter keeps an ended Permit from
 // affecting a later call.
 type pooledCall struct {
-	manager    *Manager
-	key        Key
+	circuit    *Circuit
 	ctx        context.Context
 	generation uint64
 	use        atomic.Uint64
+}
+
+// Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
+// *[ShedError]. End the call with [Permit.Done] or [Permit.Finish]. Unlike Do, Acquire does not
+// check whether ctx has ended.
+func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
+	if !c.valid() {
+		return Permit{}, errNil
+	}
+	ctx = orBackground(ctx)
+	state, generation, err := c.admit(ctx)
+	if err != nil {
+		return Permit{}, err
+	}
+	t := c.manager.calls.Get().(*pooledCall)
+	t.circuit, t.ctx, t.generation = c, ctx, generation
+	return Permit{call: t, use: t.use.Load(), state: state}, nil
 }
 
 // State returns the circuit's state: Closed, or HalfOpen for a probe. In ModeShadow it may be any.
@@ -31,59 +47,92 @@ func (p Permit) State() State { return p.state }
 // since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
 // first Done or Finish has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
-	p.finish(func(ctx context.Context, m *Manager) throttle.Outcome { return m.classify(ctx, err) })
+	p.end(func(c *Circuit, ctx context.Context, generation uint64) { c.record(ctx, generation, err) })
 }
 
 // Finish ends the call with an outcome: Accepted is a success, Rejected and Overloaded are failures. Any
 // other one does not count.
 func (p Permit) Finish(o throttle.Outcome) {
-	p.finish(func(context.Context, *Manager) throttle.Outcome { return o })
+	p.end(func(c *Circuit, _ context.Context, generation uint64) { c.recordOutcome(generation, o) })
 }
 
-func (p Permit) finish(outcome func(context.Context, *Manager) throttle.Outcome) {
-	t, ok := p.end()
-	if !ok {
+// end ends the permit. If it has not ended before, it passes the call to record.
+func (p Permit) end(record func(c *Circuit, ctx context.Context, generation uint64)) {
+	t := p.call
+	if t == nil || !t.use.CompareAndSwap(p.use, p.use+1) {
 		return
 	}
-	m, key, generation := t.manager, t.key, t.generation
-	ctx := t.ctx
-	m.putCall(t)
-	if m.config.Counter == nil {
-		return
-	}
-	if failed, counts := m.result(m.lookup(key), generation, outcome(ctx, m)); counts {
-		m.config.Counter.add(key, failed)
-		m.wantRoundAfter(failed)
+	c, ctx, generation := t.circuit, t.ctx, t.generation
+	t.circuit, t.ctx = nil, nil
+	c.manager.calls.Put(t)
+	record(c, ctx, generation)
+}
+
+// record counts the outcome of a call that was admitted in a generation of the circuit.
+func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
+	if c.manager.config.Counter != nil {
+		c.recordOutcome(generation, c.manager.classify(ctx, err))
 	}
 }
 
-// end ends the permit. It returns false if the permit has ended before.
-func (p Permit) end() (*pooledCall, bool) {
-	if p.call == nil || !p.call.use.CompareAndSwap(p.use, p.use+1) {
-		return nil, false
-	}
-	return p.call, true
-}
-
-func (m *Manager) putCall(t *pooledCall) {
-	t.manager, t.key, t.ctx = nil, Key{}, nil
-	m.calls.Put(t)
-}
-
-// result returns how a call ended, and whether that counts. It does not count if the outcome is
-// ignored, or if the circuit has changed since the call was admitted.
-func (m *Manager) result(v *view, generation uint64, outcome throttle.Outcome) (failed, counts bool) {
-	failed = outcome == throttle.Rejected || outcome == throttle.Overloaded
-	if !failed && outcome != throttle.Accepted {
-		return false, false
-	}
-	now := uint64(0)
-	if v.entry != nil {
-		now = v.entry.generation
-	}
-	if now != generation {
+func (c *Circuit) recordOutcome(generation uint64, o throttle.Outcome) {
+	m, failed := c.manager, o == throttle.Rejected || o == throttle.Overloaded
+	switch {
+	case m.config.Counter == nil || !failed && o != throttle.Accepted:
+	case c.entry().Generation != generation:
 		m.counters.late.Add(1)
-		return false, false
+	default:
+		m.config.Counter.addTo(c.slot(), failed)
+		if failed { // a success alone opens no circuit
+			m.wantRound()
+		}
 	}
-	return failed, true
 }
+
+// slot returns the slot in which the circuit's results are counted.
+func (c *Circuit) slot() *slot {
+	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
+		return s
+	}
+	s := c.manager.config.Counter.slot(c.key)
+	c.cachedSlot.Store(s)
+	return s
+}
+
+// classify returns Accepted for a success, Rejected for a failure and Ignored for neither.
+func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
+	if err == nil {
+		return throttle.Accepted
+	}
+	byDefault := throttle.DefaultClassify(ctx, err)
+	if c := m.config.Classify; c != nil && (byDefault != throttle.Rejected || !m.marked(ctx, err)) {
+		if o, ok := c(ctx, err); ok && (o < throttle.Shed || o == throttle.Overloaded) {
+			return o
+		}
+	}
+	if byDefault == throttle.Ignored {
+		return throttle.Ignored
+	}
+	return throttle.Rejected
+}
+
+// marked reports whether an error has the mark of [throttle.MarkRejected], which only package
+// throttle can see. DefaultClassify ignores every error that wraps ErrShed, except a marked one.
+func (m *Manager) marked(ctx context.Context, err error) bool {
+	b := m.shedWrappers.Get().(*besideShedError)
+	b.error = err
+	is := throttle.DefaultClassify(ctx, b) == throttle.Rejected
+	b.error = nil
+	m.shedWrappers.Put(b)
+	return is
+}
+
+// besideShedError joins an error with [throttle.ErrShed]. It is pooled, because failures come in
+// large numbers.
+type besideShedError struct{ error }
+
+// Is reports whether target is [throttle.ErrShed].
+func (b *besideShedError) Is(target error) bool { return target == throttle.ErrShed }
+
+// Unwrap returns the error.
+func (b *besideShedError) Unwrap() error { return b.error }

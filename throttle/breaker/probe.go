@@ -15,7 +15,6 @@ type probes struct {
 
 	mu        sync.Mutex
 	left      int
-	exhausted bool      // the store has granted none for this period
 	until     time.Time // by this process's clock; after that, left is void and the store can be asked again
 	requested bool
 	unused    int // consecutive grants without a call
@@ -36,6 +35,9 @@ func (p *probes) take(now time.Time) bool {
 		return false
 	}
 	p.left--
+	if p.left == 0 {
+		p.until = time.Time{} // ask the store again at once
+	}
 	p.unused = 0
 	return true
 }
@@ -60,7 +62,7 @@ func (p *probes) idle(now time.Time) bool {
 func (p *probes) startRequest(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.requested || now.Before(p.until) && (p.left > 0 || p.exhausted) {
+	if p.requested || now.Before(p.until) {
 		return false
 	}
 	p.requested = true
@@ -72,10 +74,10 @@ func (p *probes) setGrant(n int, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requested = false
-	p.left, p.exhausted, p.until = n, n == 0, until
+	p.left, p.until = n, until
 }
 
-// prober asks the store for probes in the background.
+// prober holds the requests for probes until the store is asked, in the background.
 type prober struct {
 	wake   chan struct{}
 	mu     sync.Mutex
@@ -85,37 +87,36 @@ type prober struct {
 // requestProbe asks the store for a probe: in Run, or in a goroutine of its own if Run is not
 // active.
 func (m *Manager) requestProbe(e *entry) {
-	if m.prober.request(e) && !m.running.Load() {
+	if m.wantProbe(e) && !m.running.Load() {
 		go m.requestProbes(context.Background())
 	}
 }
 
-// request adds a request for a probe, and reports whether it is new.
-func (p *prober) request(e *entry) bool {
+// wantProbe adds a request for a probe, and reports whether it is new.
+func (m *Manager) wantProbe(e *entry) bool {
 	if !e.probes.startRequest(time.Now()) {
 		return false
 	}
-	p.mu.Lock()
-	p.wanted = append(p.wanted, e)
-	p.mu.Unlock()
-	signal(p.wake)
+	m.prober.mu.Lock()
+	m.prober.wanted = append(m.prober.wanted, e)
+	m.prober.mu.Unlock()
+	signal(m.prober.wake)
 	return true
 }
 
 // prefetch keeps one probe ready for each half-open circuit that has shed calls, so that an
 // endpoint with few calls is probed at once. A grant lasts at most one SampleRate.
-func (p *prober) prefetch(t *table) {
-	now := time.Now()
-	for _, v := range t.views {
-		e := v.entry
-		if e.probes == nil || e.forced || e.unlimited || !e.probes.demanded.Load() || e.stateAt(now) != HalfOpen {
+func (m *Manager) prefetch() {
+	now, t := time.Now(), m.table.Load()
+	for _, e := range t.entries {
+		if t.stale || e.Forced || e.stateAt(now) != HalfOpen || !e.probes.demanded.Load() {
 			continue
 		}
 		if e.probes.idle(now) {
 			e.probes.demanded.Store(false)
 			continue
 		}
-		p.request(e)
+		m.wantProbe(e)
 	}
 }
 
@@ -142,10 +143,19 @@ func (m *Manager) requestProbes(ctx context.Context) {
 		return
 	}
 	asked := time.Now()
-	grants, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.ProbeGrant, error) {
-		return s.Probe(ctx, probeRequests(wanted))
-	})
+	grants, err := ask(ctx, m, m.config.Store.Probe, probeRequests(wanted))
 	m.applyGrants(wanted, grants, err, asked)
+}
+
+// probeNow takes a probe of a half-open circuit from the memory store, without a goroutine.
+func (m *Manager) probeNow(e *entry, now time.Time) bool {
+	if !e.probes.startRequest(now) {
+		return false
+	}
+	wanted := []*entry{e}
+	grants, err := m.memory.Probe(context.Background(), probeRequests(wanted))
+	m.applyGrants(wanted, grants, err, now)
+	return e.probes.take(now)
 }
 
 // applyGrants passes the store's grants to the circuits.
@@ -179,7 +189,7 @@ func probeRequests(wanted []*entry) []store.ProbeRequest {
 	requests := make([]store.ProbeRequest, len(wanted))
 	for i, e := range wanted {
 		requests[i] = store.ProbeRequest{
-			ID: e.key.RecordID(), Generation: e.generation, Since: e.record.openUntil, Every: e.settings.SampleRate,
+			ID: e.Key.RecordID(), Generation: e.Generation, Since: e.openUntil, Every: e.settings.SampleRate,
 			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
 		}
 	}

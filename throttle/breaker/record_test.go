@@ -19,9 +19,9 @@ func TestBlankIsWhatSaysNothing(t *testing.T) {
 		{"closed", record{}, true},
 		{"enabled lately", record{countSince: noon.Add(-time.Minute + 1)}, false},
 		{"enabled a window ago", record{countSince: noon.Add(-time.Minute)}, true},
-		{"open", record{state: Open}, false},
-		{"forced", record{forced: true}, false},
-		{"tripped", record{trips: 1}, false},
+		{"open", record{Status: Status{State: Open}}, false},
+		{"forced", record{Status: Status{Forced: true}}, false},
+		{"tripped", record{Status: Status{Trips: 1}}, false},
 		{"to be notified", record{pending: []Event{{}}}, false},
 	}
 	for _, tt := range tests {
@@ -36,8 +36,8 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	for _, k := range keys {
 		for s := range State(numStates) {
 			r := record{
-				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: ReasonTooManyTrips, changedAt: noon, openUntil: after(1000),
-				countSince: after(2000), calledAt: after(3000), failures: 0.1, successes: 1e300,
+				Status:    Status{Key: k, State: s, Forced: true, Trips: 3, Generation: math.MaxUint64, Reason: ReasonTooManyTrips, ChangedAt: noon, Failures: 0.1, Successes: 1e300},
+				openUntil: after(1000), countSince: after(2000), calledAt: after(3000),
 				pending: []Event{{Breaker: "b", Key: k, From: s, To: Open, Reason: ReasonByHand, Trips: 2, Generation: 9, At: noon, Failures: 1, Successes: 2, Shadow: true}},
 			}
 			data, err := r.encode()
@@ -88,7 +88,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%q cannot be written again: %v", data, err)
 			}
 			r2, err := decode(store.StoredRecord{ID: k.RecordID(), Data: again}, "b")
-			if err != nil || r2.state != r.state || !slices.Equal(r2.pending, r.pending) {
+			if err != nil || r2.State != r.State || !slices.Equal(r2.pending, r.pending) {
 				t.Errorf("%q became %q: %v", data, again, err)
 			}
 		}

@@ -49,80 +49,67 @@ func (m *Manager) readChanges(ctx context.Context) error {
 // same or a newer version of a shard, that one is kept. It returns false if versions are not
 // comparable and the shards must be read again.
 func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
-	var before [store.NumShards]*shard
-	for i := range before {
-		before[i] = m.shards[i].Load()
-	}
 	asked := time.Now()
-	v, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Versions, error) { return s.Versions(ctx) })
+	v, err := remote.Ask(ctx, m.guard, m.config.Store.Versions, nil)
 	if err != nil {
 		return false, err
 	}
 	var changed []int
 	again := m.recheck()
-	for i, known := range before {
-		if v.Shards[i] != known.version || again(i) {
+	for i := range m.shards {
+		known := m.shards[i].Load()
+		if v.Shards[i] != known.version || i/recheckShards == again {
 			changed = append(changed, i)
-		} else {
-			m.markRead(i, known, asked)
+			continue
 		}
+		same := *known
+		same.readAt = asked
+		m.shards[i].CompareAndSwap(known, &same)
 	}
-	if done, err := m.reload(ctx, changed, before[:]); !done || err != nil {
+	if done, err := m.reload(ctx, changed); !done || err != nil {
 		return false, err
 	}
-	m.recordRead(v.Now, asked)
+	if last := m.lastRead.Swap(&storeReading{store: v.Now, local: asked}); last.stale {
+		m.revision.Add(1)
+	}
 	return true, nil
 }
 
-// recheck returns which shards to read although their version has not changed. Every shard is read
-// once in a while, because after a failover a store may have other content under the same version.
-func (m *Manager) recheck() func(shard int) bool {
+// recheck returns which part of the shards to read although their version has not changed, or -1.
+// Every shard is read once in a while, because after a failover a store may have other content under
+// the same version.
+func (m *Manager) recheck() int {
 	n := int(m.refreshed.Add(1))
 	if n%recheckEvery != 0 {
-		return func(int) bool { return false }
+		return -1
 	}
-	turn := n / recheckEvery % (store.NumShards / recheckShards)
-	return func(shard int) bool { return shard/recheckShards == turn }
-}
-
-// markRead records that a shard has not changed.
-func (m *Manager) markRead(i int, known *shard, at time.Time) {
-	same := *known
-	same.readAt = at
-	m.shards[i].CompareAndSwap(known, &same)
+	return n / recheckEvery % (store.NumShards / recheckShards)
 }
 
 // reload reads shards in batches, so that progress is kept if a large store is slow. It writes lost
 // records back. It returns false if a shard must be read again.
-func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
+func (m *Manager) reload(ctx context.Context, shards []int) (done bool, err error) {
 	done = true
 	for some := range slices.Chunk(shards, loadBatch) {
-		ok, err := m.reloadChunk(ctx, some, before)
+		known := map[int]*shard{}
+		for _, i := range some {
+			known[i] = m.shards[i].Load()
+		}
+		asked := time.Now()
+		loaded, err := ask(ctx, m, m.config.Store.Load, some)
 		if err != nil {
 			return false, err
 		}
-		done = done && ok
-	}
-	return done, nil
-}
-
-func (m *Manager) reloadChunk(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
-	asked := time.Now()
-	loaded, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.Shard, error) { return s.Load(ctx, shards) })
-	if err != nil {
-		return false, err
-	}
-	if err := checkLoaded(loaded, shards); err != nil {
-		m.fail(StoreFailed, err)
-		return false, err
-	}
-	done = true
-	for _, s := range loaded {
-		if !slices.Contains(shards, s.Index) {
-			continue // the store returned a shard that was not requested
+		if err := checkLoaded(loaded, some); err != nil {
+			m.fail(StoreFailed, err)
+			return false, err
 		}
-		read, corrupt := m.readShard(s, asked)
-		done = m.mergeShard(ctx, before[s.Index], read, corrupt) && done
+		for _, s := range loaded {
+			if before := known[s.Index]; before != nil { // otherwise the shard was not requested
+				read, corrupt := m.readShard(s, asked)
+				done = m.mergeShard(ctx, before, read, corrupt) && done
+			}
+		}
 	}
 	return done, nil
 }
@@ -143,7 +130,7 @@ func checkLoaded(loaded []store.Shard, asked []int) error {
 func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
 	edits, gone := known.lostRecords(read, &m.config)
 	if len(edits)+gone > 0 {
-		m.fail(RecordsLost, errRecordsLost(known, len(edits), gone))
+		m.fail(RecordsLost, fmt.Errorf("breaker: the store lost records of shard %d: writing %d back, %d are too old", known.index, len(edits), gone))
 	}
 	lost := len(edits) > 0
 	for _, id := range corrupt {
@@ -177,8 +164,8 @@ func (m *Manager) setShard(known, next *shard) bool {
 				return false
 			}
 		}
-		next.revision = last.revision + 1
 		if place.CompareAndSwap(last, next) {
+			m.revision.Add(1)
 			return true
 		}
 	}
@@ -192,7 +179,7 @@ func (m *Manager) refreshLoop(ctx context.Context) {
 		if err := m.readChanges(ctx); err != nil {
 			m.checkStale()
 		}
-		m.prober.prefetch(m.table.Load())
+		m.prefetch()
 		m.waitRefresh(ctx, start)
 	}
 }
@@ -201,17 +188,9 @@ func (m *Manager) refreshLoop(ctx context.Context) {
 // twenty times as often.
 func (m *Manager) waitRefresh(ctx context.Context, start time.Time) {
 	d := m.config.Refresh
-	left := d - d/10 + rand.N(d/5+1) - time.Since(start)
-	if left <= 0 {
-		return
-	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-m.refreshWake:
+	if left := d - d/10 + rand.N(d/5+1) - time.Since(start); left > 0 {
+		wait(ctx, left, m.refreshWake)
 		sleep(ctx, d/20-time.Since(start))
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 
@@ -239,7 +218,6 @@ func (m *Manager) watchLoop(ctx context.Context) {
 type storeReading struct {
 	store, local time.Time // zero before the first reading
 	stale        bool      // longer ago than MaxStale
-	staleChanges uint64    // number of changes of stale, to detect outdated tables
 }
 
 // storeNow returns the estimated time of the store's clock. It is compared only with times from the
@@ -252,42 +230,17 @@ func (m *Manager) storeNow() time.Time {
 	return r.store.Add(time.Since(r.local))
 }
 
-// recordRead records a reading of the store.
-func (m *Manager) recordRead(store, local time.Time) {
-	for {
-		last := m.lastRead.Load()
-		next := &storeReading{store: store, local: local, staleChanges: last.staleChanges}
-		if last.stale {
-			next.staleChanges++
-		}
-		if m.lastRead.CompareAndSwap(last, next) {
-			return
-		}
-	}
-}
-
 // checkStale publishes a new table when the last reading is too old.
 func (m *Manager) checkStale() {
-	if m.makesLazyRounds() {
-		return // a memory store is always available; without calls there are no rounds
-	}
 	last := m.lastRead.Load()
 	if last.stale || last.local.IsZero() || time.Since(last.local) <= m.config.MaxStale {
 		return // nothing to be stale before the first reading
 	}
-	stale := *last
-	stale.stale = true
-	stale.staleChanges++
-	if m.lastRead.CompareAndSwap(last, &stale) { // unless a reading came in between
+	if m.makesLazyRounds() {
+		return // a memory store is always available; without calls there are no rounds
+	}
+	if m.lastRead.CompareAndSwap(last, &storeReading{store: last.store, local: last.local, stale: true}) { // unless a reading came in between
+		m.revision.Add(1)
 		m.publish()
 	}
-}
-
-// snapshotAge returns the time since the last reading, -1 if there was none.
-func (m *Manager) snapshotAge() time.Duration {
-	r := m.lastRead.Load()
-	if r.local.IsZero() {
-		return -1
-	}
-	return time.Since(r.local)
 }

@@ -31,19 +31,19 @@ func (m *Manager) Sample(ctx context.Context) error {
 		return ErrManagerClosed
 	}
 	m.stopLazy()
-	t, led, err := m.campaign(ctx)
+	t, err := m.campaign(ctx)
 	if err != nil {
 		return err
 	}
-	if !led {
+	if !t.led {
 		return ErrNotLeading
 	}
-	if err := m.sample(ctx, t.lease.Term); err != nil {
+	if err := m.sample(ctx, t.Term); err != nil {
 		return err
 	}
 	if !m.running.Load() {
 		m.notifyOnce(ctx)
-		m.prober.prefetch(m.table.Load())
+		m.prefetch()
 		m.requestProbes(ctx)
 	}
 	return nil
@@ -92,19 +92,19 @@ func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, er
 
 // round is one round of decisions.
 type round struct {
-	manager     *Manager
-	tenants     *tenants
-	now         time.Time // by the store's clock
-	counted     map[store.RecordID]counts
-	newCircuits [store.NumShards]map[store.RecordID]Key // circuits without a record that may open
-	known       map[Key]*record                         // circuits with a record, as they were before the poll
+	manager *Manager
+	tenants *tenants
+	now     time.Time              // by the store's clock
+	known   map[Key]*record        // circuits with a record, as they were before the poll
+	results map[Key]PollResult     // of these circuits and of those in opening
+	opening [store.NumShards][]Key // circuits without a record that may open
 }
 
 func (m *Manager) newRound(now time.Time) *round {
-	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[store.RecordID]counts{}, known: map[Key]*record{}}
+	r := &round{manager: m, tenants: m.tenants(), now: now, known: map[Key]*record{}, results: map[Key]PollResult{}}
 	for i := range m.shards {
 		for _, rec := range m.shards[i].Load().records {
-			r.known[rec.key] = rec
+			r.known[rec.Key] = rec
 		}
 	}
 	return r
@@ -123,68 +123,55 @@ func (r *round) query() PollQuery {
 	return q
 }
 
-// addResults sorts the results into circuits with a record, and circuits that may open.
+// addResults adds the results of the poll that can change a circuit.
 func (r *round) addResults(results map[Key]PollResult) {
-	for k, p := range results {
-		n := counts{failures: p.Failures, successes: p.Successes, reporters: p.Reporters}
+	for k, n := range results {
 		if !n.valid() {
-			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %s", p.Failures, p.Successes, shownKey(k)))
+			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %s", n.Failures, n.Successes, shownKey(k)))
 			delete(r.known, k)
 			continue
 		}
-		_, known := r.known[k]
-		if settings := r.tenants.settings(k.Tenant); !known && (settings.Mode == throttle.ModeOff || !settings.shouldOpen(n)) {
-			continue
+		if r.known[k] == nil {
+			if settings := r.tenants.settings(k.Tenant); settings.Mode == throttle.ModeOff || !settings.shouldOpen(n) {
+				continue
+			}
+			i := k.RecordID().Shard()
+			r.opening[i] = append(r.opening[i], k)
 		}
-		id := k.RecordID()
-		r.counted[id] = n
-		if known {
-			continue
-		}
-		if r.newCircuits[id.Shard()] == nil {
-			r.newCircuits[id.Shard()] = map[store.RecordID]Key{}
-		}
-		r.newCircuits[id.Shard()][id] = k
+		r.results[k] = n
 	}
 }
 
-// decide returns the changes to the circuits of one shard.
+// decide returns the changes to the circuits of one shard. It leaves out circuits that have changed
+// since the poll, or have invalid results.
 func (r *round) decide(s *shard) []edit {
 	var edits []edit
 	for id, rec := range s.records {
-		if polled, ok := r.known[rec.key]; !ok || polled.generation != rec.generation {
-			continue // changed since the poll, or has invalid counts
-		}
-		if e, ok := r.evaluate(id, *rec); ok {
-			edits = append(edits, e)
+		if polled := r.known[rec.Key]; polled != nil && polled.Generation == rec.Generation {
+			edits = r.evaluate(edits, id, *rec)
 		}
 	}
-	for id, k := range r.newCircuits[s.index] {
-		if _, ok := s.records[id]; ok {
-			continue // another manager has created the record
-		}
-		if e, ok := r.evaluate(id, record{key: k, changedAt: r.now, calledAt: r.now}); ok {
-			edits = append(edits, e)
+	for _, k := range r.opening[s.index] {
+		id := k.RecordID()
+		if s.records[id] == nil { // otherwise another manager has created it
+			edits = r.evaluate(edits, id, record{Status: Status{Key: k, ChangedAt: r.now}, calledAt: r.now})
 		}
 	}
 	return edits
 }
 
-// evaluate moves one circuit.
-func (r *round) evaluate(id store.RecordID, rec record) (edit, bool) {
-	m := machine{
-		settings: r.tenants.settings(rec.key.Tenant), now: r.now, random: rand.Float64(), counts: r.counted[id], record: rec,
+// evaluate moves one circuit and appends its change, if any.
+func (r *round) evaluate(edits []edit, id store.RecordID, rec record) []edit {
+	m := &machine{record: rec, settings: r.tenants.settings(rec.Key.Tenant), now: r.now, random: rand.Float64(), results: r.results[rec.Key]}
+	m.evaluate()
+	switch {
+	case m.removable(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0:
+		return append(edits, edit{id: id})
+	case !m.changed:
+		return edits
 	}
-	written := m.evaluate()
-	next := &m.record
-	if next.removable(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0 {
-		return edit{id: id}, true
-	}
-	if !written {
-		return edit{}, false
-	}
-	r.manager.addPending(next, m.events)
-	return edit{id: id, record: next, events: m.events}, true
+	r.manager.addPending(&m.record, m.events)
+	return append(edits, edit{id: id, record: &m.record, events: m.events})
 }
 
 // PollFunc counts how the calls of each circuit ended. The leader calls it once per SampleRate. It

@@ -2,7 +2,7 @@ package breaker
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,12 +11,11 @@ import (
 
 // shard is the known content of a shard of the store. It is immutable: a change replaces it.
 type shard struct {
-	index    int
-	version  store.Version
-	records  map[store.RecordID]*record
-	readAt   time.Time               // by this process's clock
-	newer    map[store.RecordID]bool // records that only a later version of this package can read
-	revision uint64                  // increases with each change, to detect outdated tables
+	index   int
+	version store.Version
+	records map[store.RecordID]*record
+	readAt  time.Time               // by this process's clock
+	newer   map[store.RecordID]bool // records that only a later version of this package can read
 }
 
 // lostSince reports whether a store that now has version now has lost version before: the epoch is
@@ -33,7 +32,7 @@ func covers(v, w store.Version) bool { return v.Epoch == w.Epoch && v.Number >= 
 // absent.
 func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.RecordID) {
 	read := &shard{
-		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), newer: map[store.RecordID]bool{}, readAt: at,
+		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), readAt: at, newer: map[store.RecordID]bool{},
 	}
 	var corrupt []store.RecordID
 	for _, stored := range s.Records {
@@ -62,9 +61,9 @@ type edit struct {
 
 // with returns the shard with the edits applied.
 func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
-	next := &shard{index: s.index, version: v, records: make(map[store.RecordID]*record, len(s.records)+len(edits)), readAt: at}
-	for id, r := range s.records {
-		next.records[id] = r
+	next := &shard{index: s.index, version: v, records: maps.Clone(s.records), readAt: at}
+	if next.records == nil {
+		next.records = map[store.RecordID]*record{}
 	}
 	for _, e := range edits {
 		if e.record == nil {
@@ -74,10 +73,6 @@ func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 		}
 	}
 	return next
-}
-
-func errRecordsLost(s *shard, back, gone int) error {
-	return fmt.Errorf("breaker: the store lost records of shard %d: writing %d back, %d are too old", s.index, back, gone)
 }
 
 // lostRecords returns edits that write lost records back, and the number of lost records that are
@@ -111,10 +106,7 @@ func (s *shard) misses(id store.RecordID, read *shard, window time.Duration) boo
 	case read.newer[id]:
 		return false
 	case read.version == s.version, lostSince(read.version, s.version):
-		return !ok || now.generation < r.generation
+		return !ok || now.Generation < r.Generation
 	}
-	return !ok && (r.forced || r.state != Closed) && read.readAt.Sub(s.readAt) < window/2
+	return !ok && (r.Forced || r.State != Closed) && read.readAt.Sub(s.readAt) < window/2
 }
-
-// endsOnlyByHand reports whether only an operator can end the circuit's state.
-func (r *record) endsOnlyByHand() bool { return r.forced || r.state == Disabled }

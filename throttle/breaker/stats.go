@@ -1,12 +1,14 @@
 package breaker
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -123,17 +125,20 @@ func (m *Manager) fail(f Failure, err error) {
 // callHook calls a hook of a background task. A panic is reported to Hooks.Failed and does not end
 // the task.
 func (m *Manager) callHook(hook func()) {
-	err := m.recoverPanic(func() error { hook(); return nil })
+	err := recovered(hook)
 	if err == nil {
 		return
 	}
 	m.counters.errors[HookPanicked].Add(1)
 	if h := m.config.Hooks.Failed; h != nil {
-		_ = m.recoverPanic(func() error {
-			h(FailureEvent{Manager: m, Failure: HookPanicked, Err: fmt.Errorf("breaker: hook: %w", err)})
-			return nil
-		})
+		_ = recovered(func() { h(FailureEvent{Manager: m, Failure: HookPanicked, Err: fmt.Errorf("breaker: hook: %w", err)}) })
 	}
+}
+
+// recovered calls f. It returns a panic as an error.
+func recovered(f func()) error {
+	_, err := remote.Run(context.Background(), func(context.Context) (struct{}, error) { f(); return struct{}{}, nil })
+	return err
 }
 
 // Stats returns the manager's counters and present state.
@@ -141,21 +146,28 @@ func (m *Manager) Stats() Stats {
 	if !m.valid() {
 		return Stats{}
 	}
+	read, now := m.lastRead.Load(), time.Now()
 	s := Stats{
-		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.lastRead.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
-		NotRunning: m.memory == nil && !m.running.Load(),
-		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(),
-		Mode: m.mode(), OnStale: m.config.OnStale,
-		Circuits: m.table.Load().circuits(),
+		Name: m.config.Name, SnapshotAge: -1, Stale: read.stale, Running: m.running.Load(), Leads: m.leading.Load(),
+		Probes: m.counters.probes.Load(), LateResults: m.counters.late.Load(), Mode: m.mode(), OnStale: m.config.OnStale,
 	}
+	s.NotRunning = m.memory == nil && !s.Running
 	if c := m.config.Counter; c != nil {
 		s.Dropped = c.Dropped()
 	}
 	if l := m.lease.Load(); l != nil {
 		s.Leader, s.Term = l.Owner, l.Term
 	}
+	if !read.local.IsZero() {
+		s.SnapshotAge = now.Sub(read.local)
+	}
 	if m.lazy.active.Load() && m.makesLazyRounds() {
 		s.SnapshotAge, s.Leads = 0, s.Leader == m.owner
+	}
+	for _, e := range m.table.Load().entries {
+		if !e.forgotten() {
+			s.Circuits[e.stateAt(now)]++
+		}
 	}
 	for state := range s.Calls {
 		dryRun := m.tally.Total(state, shadowShed)

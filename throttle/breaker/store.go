@@ -37,19 +37,11 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, decide fun
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if err := m.reloadShard(ctx, index); err != nil {
+		if _, err := m.reload(ctx, []int{index}); err != nil {
 			return err
 		}
+		m.publishIfChanged()
 	}
-	return err
-}
-
-// reloadShard reads one shard.
-func (m *Manager) reloadShard(ctx context.Context, index int) error {
-	var before [store.NumShards]*shard
-	before[index] = m.shards[index].Load()
-	defer m.publishIfChanged()
-	_, err := m.reload(ctx, []int{index}, before[:])
 	return err
 }
 
@@ -60,13 +52,13 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 		if e.record != nil {
 			data, err := e.record.encode()
 			if err != nil {
-				return store.Version{}, fmt.Errorf("breaker: record of %s: %w", shownKey(e.record.key), err)
+				return store.Version{}, fmt.Errorf("breaker: record of %s: %w", shownKey(e.record.Key), err)
 			}
 			change.Data = data
 		}
 		b.Changes = append(b.Changes, change)
 	}
-	v, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
+	v, err := ask(ctx, m, m.config.Store.Apply, b)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		m.fail(WriteConflicted, err)
@@ -91,16 +83,9 @@ func (m *Manager) reportEdits(edits []edit) {
 	}
 }
 
-// guardedStore protects the manager from a slow store: see [remote.Guard].
-type guardedStore struct {
-	*remote.Guard
-	manager *Manager
-	store   store.Store
-}
-
-func newGuardedStore(m *Manager, s store.Store) *guardedStore {
-	rules := remote.Rules{Timeout: m.config.StoreTimeout, Calls: maxStoreCalls, Failures: failuresToRest, Judge: m.judgeStore}
-	return &guardedStore{Guard: remote.NewGuard(rules), manager: m, store: s}
+// newGuard returns what protects the manager from a slow store.
+func (m *Manager) newGuard() *remote.Guard {
+	return remote.NewGuard(remote.Rules{Timeout: m.config.StoreTimeout, Calls: maxStoreCalls, Failures: failuresToRest, Judge: m.judgeStore})
 }
 
 // judgeStore reports err to Hooks.Failed if the store failed. ErrConflict and ErrFenced are normal
@@ -113,13 +98,7 @@ func (m *Manager) judgeStore(err error) remote.Verdict {
 	return remote.Failed
 }
 
-// callStore makes one call to the store.
-func callStore[T any](ctx context.Context, g *guardedStore, call func(context.Context, store.Store) (T, error)) (T, error) {
-	return remote.Ask(ctx, g.Guard, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, nil)
-}
-
-// recoverPanic calls f. It returns a panic as an error.
-func (m *Manager) recoverPanic(f func() error) error {
-	_, err := remote.Run(context.Background(), func(context.Context) (struct{}, error) { return struct{}{}, f() })
-	return err
+// ask calls a method of the store.
+func ask[A, T any](ctx context.Context, m *Manager, method func(context.Context, A) (T, error), argument A) (T, error) {
+	return remote.Ask(ctx, m.guard, func(ctx context.Context) (T, error) { return method(ctx, argument) }, nil)
 }
