@@ -11,25 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// Defaults and bounds of Config.
+// Bounds of Config.
 const (
-	defaultSampleRate        = 5 * time.Second
-	defaultBreakerTimeout    = 30 * time.Second
-	defaultWindow            = time.Minute
-	defaultFailureThreshold  = 70
-	defaultSuccessThreshold  = 60
-	defaultMinimumRequests   = 10
-	defaultProbes            = 10
-	defaultMinReporters      = 1
-	defaultRefresh           = time.Second
-	defaultRetention         = 7 * 24 * time.Hour
-	defaultStoreTimeout      = 250 * time.Millisecond
-	defaultNotifyTimeout     = 10 * time.Second
-	defaultStale             = time.Minute
-	resetAfterInTimeouts     = 10 // default of ConsecutiveResetAfter, in BreakerTimeouts
-	halfOpenMaxInSampleRates = 4
-	staleInSampleRates       = 3 // long enough for a change of the leader and one round
-
 	minSpan        = time.Millisecond
 	maxSpan        = 30 * 24 * time.Hour
 	maxRequests    = 1e9
@@ -164,29 +147,29 @@ type Config struct {
 
 // withDefaults returns a copy with all defaults filled in.
 func (c Config) withDefaults() Config {
-	c.SampleRate = check.Default(c.SampleRate, defaultSampleRate)
-	c.ObservabilityWindow = check.Default(c.ObservabilityWindow, max(defaultWindow, 2*c.SampleRate))
-	c.Refresh = check.Default(c.Refresh, min(defaultRefresh, c.SampleRate))
-	c.MaxStale = check.Default(c.MaxStale, min(maxSpan, max(defaultStale, staleInSampleRates*c.SampleRate)))
-	c.StoreTimeout = check.Default(c.StoreTimeout, defaultStoreTimeout)
+	c.SampleRate = check.Default(c.SampleRate, 5*time.Second)
+	c.ObservabilityWindow = check.Default(c.ObservabilityWindow, max(time.Minute, 2*c.SampleRate))
+	c.Refresh = check.Default(c.Refresh, min(time.Second, c.SampleRate))
+	c.MaxStale = check.Default(c.MaxStale, min(maxSpan, max(time.Minute, 3*c.SampleRate))) // long enough for a change of the leader and one round
+	c.StoreTimeout = check.Default(c.StoreTimeout, 250*time.Millisecond)
 	c.PollTimeout = check.Default(c.PollTimeout, max(c.SampleRate, time.Second))
-	c.NotifyTimeout = check.Default(c.NotifyTimeout, defaultNotifyTimeout)
+	c.NotifyTimeout = check.Default(c.NotifyTimeout, 10*time.Second)
 	c = c.withCircuitDefaults()
-	c.Retention = check.Default(c.Retention, max(defaultRetention, 2*c.longestMemory()))
+	c.Retention = check.Default(c.Retention, max(7*24*time.Hour, 2*c.longestMemory()))
 	return c
 }
 
 // withCircuitDefaults returns a copy with the defaults of the fields that a tenant may set.
 func (c Config) withCircuitDefaults() Config {
-	c.BreakerTimeout = check.Default(c.BreakerTimeout, defaultBreakerTimeout)
+	c.BreakerTimeout = check.Default(c.BreakerTimeout, 30*time.Second)
 	c.MaxBreakerTimeout = check.Default(c.MaxBreakerTimeout, c.BreakerTimeout)
-	c.FailureThreshold = check.Default(c.FailureThreshold, defaultFailureThreshold)
-	c.SuccessThreshold = check.Default(c.SuccessThreshold, defaultSuccessThreshold)
-	c.MinimumRequestCount = check.Default(c.MinimumRequestCount, defaultMinimumRequests)
-	c.ConsecutiveResetAfter = check.Default(c.ConsecutiveResetAfter, min(maxSpan, resetAfterInTimeouts*c.BreakerTimeout))
-	c.HalfOpenProbes = check.Default(c.HalfOpenProbes, defaultProbes)
-	c.HalfOpenMax = check.Default(c.HalfOpenMax, min(c.ObservabilityWindow, max(c.BreakerTimeout, halfOpenMaxInSampleRates*c.SampleRate)))
-	c.MinReporters = check.Default(c.MinReporters, defaultMinReporters)
+	c.FailureThreshold = check.Default(c.FailureThreshold, 70)
+	c.SuccessThreshold = check.Default(c.SuccessThreshold, 60)
+	c.MinimumRequestCount = check.Default(c.MinimumRequestCount, 10)
+	c.ConsecutiveResetAfter = check.Default(c.ConsecutiveResetAfter, min(maxSpan, 10*c.BreakerTimeout))
+	c.HalfOpenProbes = check.Default(c.HalfOpenProbes, 10)
+	c.HalfOpenMax = check.Default(c.HalfOpenMax, min(c.ObservabilityWindow, max(c.BreakerTimeout, 4*c.SampleRate)))
+	c.MinReporters = check.Default(c.MinReporters, 1)
 	return c
 }
 

@@ -20,6 +20,8 @@ const (
 	counterShards = 64 // sweeping one shard blocks calls only briefly
 	// readBatch is how many circuits a poll reads before it releases the lock for calls.
 	readBatch = 128
+	// maxCollisions is how often calls may collide in a bucket of a slot before the slot gets stripes.
+	maxCollisions = 64
 )
 
 // Counter counts how the calls of one process ended, for each circuit, over a sliding window. Its
@@ -135,7 +137,7 @@ func (c *Counter) reset(k Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.slots[k]; s != nil {
-		s.reset()
+		_, s.mark = s.totals(time.Since(c.created))
 	}
 }
 
@@ -173,4 +175,78 @@ func (q *PollQuery) pick(results map[Key]PollResult, k Key, n window.Counts) {
 	if failures := float64(n.Rejected); asked || failures >= q.MinFailures {
 		results[k] = PollResult{Failures: failures, Successes: float64(n.Accepted)}
 	}
+}
+
+// slot counts the results of one circuit. Counting takes no lock.
+//
+// There may be many slots, so a slot begins with one counter of each result. If calls on several
+// processors collide there, later results are counted in stripes, where they rarely meet.
+type slot struct {
+	span       time.Duration
+	single     *window.Window                // counts until striped is set
+	striped    atomic.Pointer[window.Window] // nil until calls have collided
+	collisions atomic.Int32                  // in the open bucket of single
+	removed    atomic.Bool                   // the counter no longer uses the slot
+
+	// Guarded by counterPart.mu.
+	seen time.Duration // last time that a result was in the window
+	mark window.Counts // totals at the last change of the circuit; earlier results do not count
+}
+
+func newSlot(span, now time.Duration) *slot {
+	return &slot{span: span, single: newSlotWindow(span, 1), seen: now}
+}
+
+// newSlotWindow returns an empty window. If stripes is 0, the processors decide their number.
+func newSlotWindow(span time.Duration, stripes int) *window.Window {
+	return window.New(window.Shape{Span: span, Buckets: counterBuckets, Rows: 1, Stripes: stripes})
+}
+
+// add counts one result.
+func (s *slot) add(now time.Duration, failed bool) {
+	column := window.Accepted
+	if failed {
+		column = window.Rejected
+	}
+	if w := s.striped.Load(); w != nil {
+		if w.Due(now) {
+			w.Roll(now)
+		}
+		w.Row(w.Pick(), 0)[column].Add(1)
+		return
+	}
+	if s.single.Due(now) {
+		s.single.Roll(now)
+		s.collisions.Store(0)
+	}
+	cell := &s.single.Row(0, 0)[column]
+	if n := cell.Load(); !cell.CompareAndSwap(n, n+1) {
+		s.collide(cell)
+	}
+}
+
+// collide counts a result that collided. After maxCollisions in one bucket the slot gets stripes.
+func (s *slot) collide(cell *atomic.Uint64) {
+	cell.Add(1)
+	if s.collisions.Add(1) >= maxCollisions {
+		s.striped.CompareAndSwap(nil, newSlotWindow(s.span, 0))
+	}
+}
+
+// totals returns the results within the window, and all results.
+func (s *slot) totals(now time.Duration) (recent, ever window.Counts) {
+	var in, all [2]window.Counts
+	for i, w := range []*window.Window{s.single, s.striped.Load()} {
+		if w != nil {
+			w.ReadAt(now, window.Reading{Span: in[i : i+1], Ever: all[i : i+1]})
+		}
+	}
+	return window.Sum(in[:]), window.Sum(all[:])
+}
+
+// read returns the results within the window and after the last change of the circuit.
+func (s *slot) read(now time.Duration) window.Counts {
+	recent, ever := s.totals(now)
+	ever = ever.Minus(s.mark)
+	return window.Counts{Accepted: min(recent.Accepted, ever.Accepted), Rejected: min(recent.Rejected, ever.Rejected)}
 }

@@ -135,7 +135,7 @@ func (m *Manager) sampleLazily(ctx context.Context) (leads bool, err error) {
 
 // notifyLazily reports whether no notification is left.
 func (m *Manager) notifyLazily() bool {
-	if m.config.Notify == nil || m.lazy.notifying.Swap(true) {
+	if m.lazy.notifying.Swap(true) {
 		return true
 	}
 	defer m.lazy.notifying.Store(false)

@@ -66,7 +66,6 @@ func New(c Config) (*Manager, error) {
 	m := &Manager{
 		config:      c,
 		given:       given,
-		tenantBase:  c.withSpansOf(given),
 		owner:       newOwner(),
 		tally:       window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: numStates}),
 		notifyWake:  make(chan struct{}, 1),

@@ -136,22 +136,14 @@ func (s *MemoryStore) Apply(ctx context.Context, b store.Batch) (store.Version, 
 }
 
 func (s *memoryShard) write(changes []store.Change) {
-	records := maps.Clone(s.records)
-	if records == nil {
-		records = map[store.RecordID][]byte{}
+	if s.version.Number++; s.version.Epoch == 0 {
+		s.version.Epoch, s.records = uint64(time.Now().UnixMicro()), map[store.RecordID][]byte{}
 	}
 	for _, c := range changes {
-		if c.Data == nil {
-			delete(records, c.ID)
-		} else {
-			records[c.ID] = bytes.Clone(c.Data)
+		if s.records[c.ID] = bytes.Clone(c.Data); c.Data == nil {
+			delete(s.records, c.ID)
 		}
 	}
-	s.records = records
-	if s.version.Epoch == 0 {
-		s.version.Epoch = uint64(time.Now().UnixMicro())
-	}
-	s.version.Number++
 }
 
 // Probe implements [store.Store].

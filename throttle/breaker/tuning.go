@@ -1,6 +1,8 @@
 package breaker
 
 import (
+	"fmt"
+
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
@@ -88,8 +90,59 @@ func (m *Manager) settings() *Config {
 	return &c
 }
 
-// tenantMode returns the Mode of a tenant for which ForTenant has returned own.
-func (m *Manager) tenantMode(own throttle.Mode) throttle.Mode {
-	u, _ := m.tuning.State().With(Tuning{own}) // own is checked before
-	return u.Mode
+// tenants caches the settings of tenants for one round.
+type tenants struct {
+	manager *Manager
+	own     *Config // the manager's settings
+	cached  map[string]*Config
+}
+
+func (m *Manager) tenants() *tenants { return &tenants{manager: m, own: m.settings()} }
+
+// settings returns the settings of a tenant.
+func (t *tenants) settings(tenant string) *Config {
+	m := t.manager
+	if m.config.ForTenant == nil {
+		return t.own
+	}
+	if c, ok := t.cached[tenant]; ok {
+		return c
+	}
+	c, err := m.tenantSettings(tenant)
+	if err != nil {
+		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %s: %w", check.Shown(tenant), err))
+		c = t.own
+	}
+	if t.cached == nil {
+		t.cached = map[string]*Config{}
+	}
+	t.cached[tenant] = c
+	return c
+}
+
+// tenantSettings calls ForTenant and returns the manager's Config with the fields that a tenant may
+// set. ForTenant receives zero for durations whose defaults depend on what it may change.
+func (m *Manager) tenantSettings(tenant string) (*Config, error) {
+	base := m.config
+	base.Mode = m.tuning.State().Code.Mode
+	base.MaxBreakerTimeout, base.ConsecutiveResetAfter, base.HalfOpenMax = m.given.MaxBreakerTimeout, m.given.ConsecutiveResetAfter, m.given.HalfOpenMax
+	var given Config
+	if err := recovered(func() { given = m.config.ForTenant(tenant, base) }); err != nil {
+		return nil, fmt.Errorf("ForTenant: %w", err)
+	}
+	c := m.config
+	c.BreakerTimeout, c.MaxBreakerTimeout, c.Jitter = given.BreakerTimeout, given.MaxBreakerTimeout, given.Jitter
+	c.FailureThreshold, c.SuccessThreshold = given.FailureThreshold, given.SuccessThreshold
+	c.MinimumRequestCount, c.MinReporters = given.MinimumRequestCount, given.MinReporters
+	c.ConsecutiveFailureThreshold, c.ConsecutiveResetAfter = given.ConsecutiveFailureThreshold, given.ConsecutiveResetAfter
+	c.HalfOpenProbes, c.HalfOpenMax, c.Mode = given.HalfOpenProbes, given.HalfOpenMax, given.Mode
+	c = c.withCircuitDefaults()
+	if m.given.SuccessThreshold == 0 && given.SuccessThreshold == m.config.SuccessThreshold {
+		given.SuccessThreshold = 0 // filled in by the manager
+	}
+	v := newValidator(&given)
+	c.validateCircuit(v)
+	u, _ := m.tuning.State().With(Tuning{c.Mode}) // a Mode that is out of range is an error of v
+	c.Mode = u.Mode
+	return &c, v.Err()
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
+// stripe makes the slot count in stripes, without a result.
+func stripe(s *slot) { s.striped.CompareAndSwap(nil, newSlotWindow(s.span, 0)) }
+
 // TestSlot_LosesNothing counts by many goroutines, while the slot gets stripes.
 func TestSlot_LosesNothing(t *testing.T) {
 	const workers, each = 16, 5000
@@ -22,7 +25,7 @@ func TestSlot_LosesNothing(t *testing.T) {
 					t.Errorf("got %+v want at most %d", n, workers*each)
 				}
 				if w == 0 && i == each/2 {
-					s.stripe()
+					stripe(s)
 				}
 			}
 		})
@@ -41,7 +44,7 @@ func TestSlot_Collisions(t *testing.T) {
 	cell := &s.single.Row(0, 0)[window.Accepted]
 	collide := func(times int) {
 		for range times {
-			s.increment(cell, cell.Load()+1)
+			s.collide(cell)
 		}
 	}
 	for range 3 {
@@ -69,7 +72,7 @@ func TestSlot_Collisions(t *testing.T) {
 func TestSlot_Stripes(t *testing.T) {
 	s := newSlot(20*time.Second, 0)
 	s.add(0, true)
-	s.stripe()
+	stripe(s)
 	s.add(10*time.Second, true)
 	s.add(10*time.Second, false)
 	for _, tt := range []struct {
@@ -85,7 +88,7 @@ func TestSlot_Stripes(t *testing.T) {
 		}
 	}
 	s.add(40*time.Second, true)
-	s.reset()
+	_, s.mark = s.totals(40 * time.Second)
 	s.add(40*time.Second, false)
 	if got, want := s.read(40*time.Second), (window.Counts{Accepted: 1}); got != want {
 		t.Errorf("after a reset: got %+v want %+v", got, want)
