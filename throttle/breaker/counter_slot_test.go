@@ -1,9 +1,7 @@
 package breaker
 
 import (
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/window"
@@ -11,31 +9,6 @@ import (
 
 // stripe makes the slot count in stripes, without a result.
 func stripe(s *slot) { s.striped.CompareAndSwap(nil, newSlotWindow(s.span, 0)) }
-
-// TestSlot_LosesNothing counts by many goroutines, while the slot gets stripes.
-func TestSlot_LosesNothing(t *testing.T) {
-	const workers, each = 16, 5000
-	s := newSlot(time.Hour, 0)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for i := range each {
-				s.add(time.Second, i%2 == 0)
-				if n := s.read(time.Second); n.Accepted+n.Rejected > workers*each {
-					t.Errorf("got %+v want at most %d", n, workers*each)
-				}
-				if w == 0 && i == each/2 {
-					stripe(s)
-				}
-			}
-		})
-	}
-	all.Wait()
-	want := window.Counts{Accepted: workers * each / 2, Rejected: workers * each / 2}
-	if got := s.read(time.Second); got != want || s.striped.Load() == nil {
-		t.Errorf("got %+v, striped %t want %+v, true", got, s.striped.Load() != nil, want)
-	}
-}
 
 // TestSlot_Collisions checks that colliding results are counted, and that a slot gets stripes once,
 // and only if many calls collide in one bucket.
@@ -93,20 +66,4 @@ func TestSlot_Stripes(t *testing.T) {
 	if got, want := s.read(40*time.Second), (window.Counts{Accepted: 1}); got != want {
 		t.Errorf("after a reset: got %+v want %+v", got, want)
 	}
-}
-
-// TestCounter_PolledMoreOftenThanCalled checks that polls do not make a circuit look idle.
-func TestCounter_PolledMoreOftenThanCalled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, k := NewCounter(time.Minute), Key{ID: "k"}
-		for second := range 600 {
-			if got, _ := c.Poll(t.Context(), PollQuery{}); second > 60 && got[k].Failures < 6 {
-				t.Fatalf("after %d s: got %v failures want 6 a minute", second, got[k].Failures)
-			}
-			if second%10 == 5 {
-				c.Failure(k)
-			}
-			time.Sleep(time.Second)
-		}
-	})
 }

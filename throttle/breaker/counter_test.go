@@ -107,3 +107,19 @@ func ExampleCounter() {
 	fmt.Println(counts, err, c.Dropped())
 	// Output: map["orders":{10 1 0}] <nil> 0
 }
+
+// TestCounter_PolledMoreOftenThanCalled checks that polls do not make a circuit look idle.
+func TestCounter_PolledMoreOftenThanCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := breaker.NewCounter(time.Minute), breaker.Key{ID: "k"}
+		for second := range 600 {
+			if got, _ := c.Poll(t.Context(), breaker.PollQuery{}); second > 60 && got[k].Failures < 6 {
+				t.Fatalf("after %d s: got %v failures want 6 a minute", second, got[k].Failures)
+			}
+			if second%10 == 5 {
+				c.Failure(k)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}

@@ -72,6 +72,20 @@
 // Errors of background tasks are reported to [Hooks].Failed and counted in [Stats]. Package
 // otelthrottle exports them as metrics. Package [store] is the contract for other stores.
 //
+// # Files, in the order of a failure
+//
+//   - A call: circuit.go admits it, by the circuit's entry in the table of table.go. permit.go ends it
+//     and classifies its error. counter.go counts the result.
+//   - A round: leader.go holds the lease, or lazy.go starts the round where Run is not needed.
+//     sample.go polls and decides, by the rules of machine.go.
+//   - A change: store.go writes the records of one shard, in the form of record.go, and repeats after
+//     a conflict. notify.go calls Config.Notify until it succeeds.
+//   - The fleet: refresh.go reads the shards that have changed. shard.go finds what the store has
+//     lost. table.go builds the next table. probe.go asks for the probes of half-open circuits.
+//   - Around them: manager.go starts and ends all of this. control.go changes circuits by hand and
+//     lists them. tuning.go has the settings at run time and those of tenants. memorystore.go is the
+//     store of one process.
+//
 // # Breaker or throttle
 //
 // A breaker stops all calls to one failing endpoint of many. A throttle reduces the calls to a

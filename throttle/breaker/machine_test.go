@@ -89,15 +89,6 @@ func TestEachStepOfACircuit(t *testing.T) {
 	}
 }
 
-func TestReporters(t *testing.T) {
-	c := machineConfig(func(c *Config) { c.MinReporters = 2 })
-	for reporters, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
-		if got := c.shouldOpen(PollResult{Failures: 100, Reporters: reporters}); got != want {
-			t.Errorf("%d reporters of 2: trips = %v, want %v", reporters, got, want)
-		}
-	}
-}
-
 func TestOpenFor(t *testing.T) {
 	fixed := machineConfig(nil)
 	growing := machineConfig(func(c *Config) { c.MaxBreakerTimeout = 3 * time.Minute })
@@ -121,24 +112,6 @@ func TestOpenFor(t *testing.T) {
 	for _, tt := range tests {
 		if got := tt.c.openFor(tt.trips, tt.draw); got != tt.want {
 			t.Errorf("openFor(%d, %v) = %v, want %v", tt.trips, tt.draw, got, tt.want)
-		}
-	}
-}
-
-func TestSaneCounts(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	for n, want := range map[PollResult]bool{
-		{}:                            true,
-		{Failures: 1, Successes: 0.5}: true,
-		{Failures: -1}:                false,
-		{Successes: -0.1}:             false,
-		{Failures: inf}:               false,
-		{Successes: inf}:              false,
-		{Failures: nan}:               false,
-		{Successes: nan}:              false,
-	} {
-		if got := n.valid(); got != want {
-			t.Errorf("%v.sane() = %v, want %v", n, got, want)
 		}
 	}
 }

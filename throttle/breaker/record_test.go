@@ -5,31 +5,9 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
-
-func TestBlankIsWhatSaysNothing(t *testing.T) {
-	tests := []struct {
-		name   string
-		record record
-		want   bool
-	}{
-		{"closed", record{}, true},
-		{"enabled lately", record{countSince: noon.Add(-time.Minute + 1)}, false},
-		{"enabled a window ago", record{countSince: noon.Add(-time.Minute)}, true},
-		{"open", record{Status: Status{State: Open}}, false},
-		{"forced", record{Status: Status{Forced: true}}, false},
-		{"tripped", record{Status: Status{Trips: 1}}, false},
-		{"to be notified", record{pending: []Event{{}}}, false},
-	}
-	for _, tt := range tests {
-		if got := tt.record.removable(noon, time.Minute); got != tt.want {
-			t.Errorf("%s: blank = %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
 
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	keys := []Key{{}, {ID: "https://x:8443/h"}, {Tenant: "\xff", ID: "\x00"}, {Tenant: "a", ID: "\xff\xfe"}, {ID: "\u2028<&>"}}
