@@ -67,7 +67,7 @@ func (m *Manager) change(ctx context.Context, k Key, decide func(known *record, 
 		return errNil
 	}
 	ctx = orBackground(ctx)
-	if m.isClosed() {
+	if m.closed.Load() {
 		return ErrManagerClosed
 	}
 	if err := m.readChanges(ctx); err != nil {

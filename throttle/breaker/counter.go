@@ -60,10 +60,10 @@ func NewCounter(span time.Duration) *Counter {
 
 // Success counts a successful call. Do not call it for calls through a [Circuit] or a [Permit],
 // which count themselves.
-func (c *Counter) Success(k Key) { c.add(k, false) }
+func (c *Counter) Success(k Key) { c.addTo(c.slot(k), false) }
 
 // Failure counts a failed call.
-func (c *Counter) Failure(k Key) { c.add(k, true) }
+func (c *Counter) Failure(k Key) { c.addTo(c.slot(k), true) }
 
 // Dropped returns how many results were not counted, because more than about 130,000 circuits had
 // calls within two windows.
@@ -73,8 +73,6 @@ func (c *Counter) Dropped() uint64 { return c.dropped.Load() }
 func (c *Counter) part(k Key) *counterPart {
 	return &c.parts[maphash.Comparable(c.seed, k)%counterShards]
 }
-
-func (c *Counter) add(k Key, failed bool) { c.addTo(c.slot(k), failed) }
 
 // addTo counts one result. It drops the result if s is nil.
 func (c *Counter) addTo(s *slot, failed bool) {

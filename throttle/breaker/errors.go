@@ -30,14 +30,11 @@ var (
 	ErrNotLeading = errors.New("breaker: another manager leads")
 )
 
-// errNil is returned by methods of a Manager that did not come from New, and of its circuits.
-var errNil = errors.New("breaker: nil or zero Manager or Circuit: make a Manager with New")
-
-// errRunning is returned by Run if another Run of the manager is active.
-var errRunning = errors.New("breaker: Manager.Run is active already")
-
-// errNoFunction is returned for a nil function.
-var errNoFunction = errors.New("breaker: nil function")
+var (
+	errNil        = errors.New("breaker: nil or zero Manager or Circuit: make a Manager with New")
+	errRunning    = errors.New("breaker: Manager.Run is active already")
+	errNoFunction = errors.New("breaker: nil function")
+)
 
 // ShedError is the error of a call that the circuit shed. The call was not made. errors.Is matches
 // its Reason and [throttle.ErrShed]. An enclosing throttle, circuit or backoff therefore ignores

@@ -57,17 +57,9 @@ func (m *Manager) after(d time.Duration, f func(*Manager)) {
 	}))
 }
 
-// endLazy stops the timer.
-func (m *Manager) endLazy() {
-	m.lazy.open.Store(nil)
-	if t := m.lazy.timer.Load(); t != nil {
-		t.Stop()
-	}
-}
-
 // makesLazyRounds reports whether this manager makes rounds without Run.
 func (m *Manager) makesLazyRounds() bool {
-	return m.memory != nil && !m.running.Load() && !m.lazy.manual.Load() && !m.isClosed()
+	return m.memory != nil && !m.running.Load() && !m.lazy.manual.Load() && !m.closed.Load()
 }
 
 // wantRound starts the timer of the next round, unless it is started. Every call calls it, so the
@@ -84,7 +76,11 @@ func (m *Manager) startTimer() {
 	case m.makesLazyRounds():
 		m.after(m.untilLazyRound(), (*Manager).lazyRound)
 	case m.memory == nil && !m.lazy.driven.Load():
-		m.after(notRunningAfter*m.config.SampleRate, (*Manager).reportNotRunning)
+		m.after(notRunningAfter*m.config.SampleRate, func(m *Manager) {
+			if !m.lazy.driven.Load() {
+				m.fail(NotRunning, errNotRunning)
+			}
+		})
 	}
 }
 
@@ -139,7 +135,7 @@ func (m *Manager) notifyLazily() bool {
 		return true
 	}
 	defer m.lazy.notifying.Store(false)
-	return m.notifyOnce(m.open) || m.isClosed()
+	return m.notifyOnce(m.open) || m.closed.Load()
 }
 
 // stopLazy stops lazy rounds, because the caller makes rounds with [Manager.Sample].
@@ -151,12 +147,5 @@ func (m *Manager) stopLazy() {
 	m.lazy.active.Store(false)
 	if m.memory != nil {
 		m.memory.sampled.Store(true)
-	}
-}
-
-// reportNotRunning reports that the manager was never run.
-func (m *Manager) reportNotRunning() {
-	if !m.lazy.driven.Load() && !m.isClosed() {
-		m.fail(NotRunning, errNotRunning)
 	}
 }

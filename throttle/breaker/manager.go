@@ -137,7 +137,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		return errNil
 	}
 	ctx = orBackground(ctx)
-	if m.isClosed() {
+	if m.closed.Load() {
 		return ErrManagerClosed
 	}
 	if m.running.Swap(true) {
@@ -175,14 +175,15 @@ func (m *Manager) Close() error {
 		return nil
 	}
 	m.end()
-	m.endLazy()
+	m.lazy.open.Store(nil)
+	if t := m.lazy.timer.Load(); t != nil {
+		t.Stop()
+	}
 	if h := m.config.Hooks.Closed; h != nil {
 		h(m)
 	}
 	return nil
 }
-
-func (m *Manager) isClosed() bool { return m.closed.Load() }
 
 // orBackground returns ctx, or context.Background if ctx is nil.
 func orBackground(ctx context.Context) context.Context {

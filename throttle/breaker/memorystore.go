@@ -16,18 +16,13 @@ import (
 // tests.
 type MemoryStore struct {
 	mu      sync.Mutex
-	lease   memoryLease
+	lease   store.Lease // Remaining is not set
+	until   time.Time   // end of the lease
 	shards  [store.NumShards]memoryShard
 	probes  map[memoryBudget]memoryProbes
 	sweepAt int           // number of budgets at which ended ones are removed
 	sampled atomic.Bool   // Manager.Sample was called: other managers only read without Run
 	change  chan struct{} // closed and replaced at each change
-}
-
-type memoryLease struct {
-	owner string
-	term  uint64
-	until time.Time
 }
 
 type memoryShard struct {
@@ -66,22 +61,23 @@ func (s *MemoryStore) Campaign(ctx context.Context, c store.Candidate) (store.Le
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	held := now.Before(s.lease.until)
-	if !held {
-		s.lease.owner, s.lease.term = c.Owner, max(s.lease.term+1, uint64(now.UnixMicro()))
+	if !now.Before(s.until) {
+		s.lease = store.Lease{Owner: c.Owner, Term: max(s.lease.Term+1, uint64(now.UnixMicro()))}
 	}
-	if s.lease.owner == c.Owner {
-		s.lease.until = now.Add(c.TTL)
+	if s.lease.Owner == c.Owner {
+		s.until = now.Add(c.TTL)
 	}
-	return store.Lease{Owner: s.lease.owner, Term: s.lease.term, Remaining: s.lease.until.Sub(now)}, nil
+	current := s.lease
+	current.Remaining = s.until.Sub(now)
+	return current, nil
 }
 
 // Resign implements [store.Store].
 func (s *MemoryStore) Resign(ctx context.Context, l store.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lease.owner == l.Owner && s.lease.term == l.Term {
-		s.lease.until = time.Time{}
+	if s.lease.Owner == l.Owner && s.lease.Term == l.Term {
+		s.until = time.Time{}
 	}
 	return ctx.Err()
 }

@@ -147,7 +147,9 @@ func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store
 			if !ok {
 				continue
 			}
-			rest := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool { return containsEvent(events, e) })
+			rest := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool {
+				return slices.ContainsFunc(events, func(o Event) bool { return o.ID() == e.ID() })
+			})
 			if len(rest) < len(r.pending) {
 				next := *r
 				next.pending = rest
@@ -155,11 +157,5 @@ func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store
 			}
 		}
 		return edits
-	})
-}
-
-func containsEvent(events []Event, e Event) bool {
-	return slices.ContainsFunc(events, func(o Event) bool {
-		return o.Generation == e.Generation && o.At.UnixMicro() == e.At.UnixMicro() && o.To == e.To
 	})
 }

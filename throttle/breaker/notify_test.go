@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -213,6 +214,34 @@ func TestAChangeByHandIsNotified(t *testing.T) {
 		n.check(t, 1)
 		if len(n.changed) != 4 {
 			t.Errorf("got %d changes, want 4", len(n.changed))
+		}
+	})
+}
+
+// TestARecordStaysUntilItIsNotified fails to notify for longer than the window of a circuit that has closed again.
+func TestARecordStaysUntilItIsNotified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []breaker.State
+		works := false
+		m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{}), Notify: func(_ context.Context, e breaker.Event) error {
+			if !works {
+				return errBoom
+			}
+			got = append(got, e.To)
+			return nil
+		}})
+		k := breaker.Key{ID: "a"}
+		if err := errors.Join(m.ForceOpen(t.Context(), k), m.Enable(t.Context(), k)); err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			time.Sleep(5 * time.Second)
+			sample(t, m)
+		}
+		works = true
+		sample(t, m)
+		if want := []breaker.State{breaker.Open, breaker.Closed}; !slices.Equal(got, want) {
+			t.Errorf("after 150 s without success: notified of %v want %v", got, want)
 		}
 	})
 }

@@ -139,12 +139,9 @@ func (m *Manager) requestProbes(ctx context.Context) {
 	wanted := m.prober.wanted
 	m.prober.wanted = nil
 	m.prober.mu.Unlock()
-	if len(wanted) == 0 {
-		return
+	if len(wanted) > 0 {
+		m.grantProbes(wanted, func(r []store.ProbeRequest) ([]store.ProbeGrant, error) { return ask(ctx, m, m.config.Store.Probe, r) })
 	}
-	asked := time.Now()
-	grants, err := ask(ctx, m, m.config.Store.Probe, probeRequests(wanted))
-	m.applyGrants(wanted, grants, err, asked)
 }
 
 // probeNow takes a probe of a half-open circuit from the memory store, without a goroutine.
@@ -152,14 +149,23 @@ func (m *Manager) probeNow(e *entry, now time.Time) bool {
 	if !e.probes.startRequest(now) {
 		return false
 	}
-	wanted := []*entry{e}
-	grants, err := m.memory.Probe(context.Background(), probeRequests(wanted))
-	m.applyGrants(wanted, grants, err, now)
+	m.grantProbes([]*entry{e}, func(r []store.ProbeRequest) ([]store.ProbeGrant, error) {
+		return m.memory.Probe(context.Background(), r)
+	})
 	return e.probes.take(now)
 }
 
-// applyGrants passes the store's grants to the circuits.
-func (m *Manager) applyGrants(wanted []*entry, grants []store.ProbeGrant, err error, asked time.Time) {
+// grantProbes asks for one probe of each circuit, and passes the grants to the circuits.
+func (m *Manager) grantProbes(wanted []*entry, ask func([]store.ProbeRequest) ([]store.ProbeGrant, error)) {
+	requests := make([]store.ProbeRequest, len(wanted))
+	for i, e := range wanted {
+		requests[i] = store.ProbeRequest{
+			ID: e.Key.RecordID(), Generation: e.Generation, Since: e.openUntil, Every: e.settings.SampleRate,
+			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
+		}
+	}
+	asked := time.Now()
+	grants, err := ask(requests)
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
 			e.probes.setGrant(0, time.Time{})
@@ -183,15 +189,4 @@ func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (n int, unt
 		until = latest(until, now.Add(every/maxPerSampleRate))
 	}
 	return n, until
-}
-
-func probeRequests(wanted []*entry) []store.ProbeRequest {
-	requests := make([]store.ProbeRequest, len(wanted))
-	for i, e := range wanted {
-		requests[i] = store.ProbeRequest{
-			ID: e.Key.RecordID(), Generation: e.Generation, Since: e.openUntil, Every: e.settings.SampleRate,
-			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
-		}
-	}
-	return requests
 }

@@ -157,3 +157,27 @@ func TestProbesFindSeldomCalls(t *testing.T) {
 		}
 	})
 }
+
+// TestAProbeIsNotTakenAfterItsTime calls a half-open endpoint long after the store granted a probe: it asks again.
+func TestAProbeIsNotTakenAfterItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		grant := store.ProbeGrant{Granted: 1, Remaining: time.Second}
+		s, k := &granter{meddler: newMeddler(breaker.NewMemoryStore()), grant: grant}, breaker.Key{ID: "a"}
+		sample(t, agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{Failures: 20})}))
+		m := agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{})})
+		if err := m.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(31 * time.Second) // half-open
+		for _, tt := range []struct {
+			after time.Duration
+			want  error
+		}{{0, breaker.ErrTooManyRequests}, {time.Second, breaker.ErrTooManyRequests}, {time.Second / 2, nil}} {
+			time.Sleep(tt.after)
+			if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.want) {
+				t.Errorf("%v after the last call: got %v want %v", tt.after, err, tt.want)
+			}
+			synctest.Wait()
+		}
+	})
+}

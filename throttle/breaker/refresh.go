@@ -100,28 +100,20 @@ func (m *Manager) reload(ctx context.Context, shards []int) (done bool, err erro
 		if err != nil {
 			return false, err
 		}
-		if err := checkLoaded(loaded, some); err != nil {
-			m.fail(StoreFailed, err)
-			return false, err
-		}
 		for _, s := range loaded {
 			if before := known[s.Index]; before != nil { // otherwise the shard was not requested
+				delete(known, s.Index)
 				read, corrupt := m.readShard(s, asked)
 				done = m.mergeShard(ctx, before, read, corrupt) && done
 			}
 		}
-	}
-	return done, nil
-}
-
-// checkLoaded returns an error if a requested shard is missing.
-func checkLoaded(loaded []store.Shard, asked []int) error {
-	for _, i := range asked {
-		if !slices.ContainsFunc(loaded, func(s store.Shard) bool { return s.Index == i }) {
-			return fmt.Errorf("breaker: the store did not return shard %d", i)
+		for i := range known {
+			err := fmt.Errorf("breaker: the store did not return shard %d", i)
+			m.fail(StoreFailed, err)
+			return false, err
 		}
 	}
-	return nil
+	return done, nil
 }
 
 // mergeShard replaces a shard by what was read, together with the records that the store has lost.

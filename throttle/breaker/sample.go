@@ -27,7 +27,7 @@ func (m *Manager) Sample(ctx context.Context) error {
 		return errNil
 	}
 	ctx = orBackground(ctx)
-	if m.isClosed() {
+	if m.closed.Load() {
 		return ErrManagerClosed
 	}
 	m.stopLazy()
