@@ -37,7 +37,7 @@ type term struct {
 // leadLoop campaigns, and leads after each won election.
 func (m *Manager) leadLoop(ctx context.Context) {
 	for ctx.Err() == nil {
-		wait := m.config.SampleRate / electionsPerSampleRate
+		pause := m.config.SampleRate / electionsPerSampleRate
 		t, err := m.campaign(ctx)
 		switch {
 		case err != nil:
@@ -45,12 +45,12 @@ func (m *Manager) leadLoop(ctx context.Context) {
 			m.fail(LeaseLost, errLeaseEnded)
 		case t.led:
 			if !m.leadUntilLost(ctx, t) {
-				wait = m.config.SampleRate // let another manager poll, whose polls may work
+				pause = m.config.SampleRate // let another manager poll, whose polls may work
 			}
 		case t.Remaining > 0:
-			wait = min(wait, max(t.Remaining, m.minElectionWait()))
+			pause = min(pause, max(t.Remaining, m.minElectionWait()))
 		}
-		sleep(ctx, wait+rand.N(wait/8+1))
+		sleep(ctx, pause+rand.N(pause/8+1))
 	}
 }
 

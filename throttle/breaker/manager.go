@@ -20,14 +20,13 @@ import (
 // concurrent use. A nil context means context.Background. Methods of a nil Manager return an error
 // or a zero value.
 type Manager struct {
-	config     Config
-	given      Config        // as passed to New
-	tenantBase Config        // passed to ForTenant: config without the durations that depend on others
-	owner      string        // name in leases
-	guard      *remote.Guard // of the store
-	tuning     tuned.Settings[Tuning, Patch]
-	tally      *window.Window // counts calls, one row per state
-	counters   counters
+	config   Config
+	given    Config        // as passed to New
+	owner    string        // name in leases
+	guard    *remote.Guard // of the store
+	tuning   tuned.Settings[Tuning, Patch]
+	tally    *window.Window // counts calls, one row per state
+	counters counters
 
 	shards   [store.NumShards]atomic.Pointer[shard] // last known content of the store
 	lastRead atomic.Pointer[storeReading]           // when shards was read

@@ -1,13 +1,16 @@
 package breaker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -97,4 +100,32 @@ func keyOfShard(shard int) breaker.Key {
 			return k
 		}
 	}
+}
+
+// TestProbesOfAnEarlierTripCountForNothing lets a circuit trip twice, the second time by its probes, and then recover.
+func TestProbesOfAnEarlierTripCountForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := agent(t, breaker.Config{BreakerTimeout: time.Second, HalfOpenProbes: 2})
+		c := m.Circuit(breaker.Key{ID: "a"})
+		for range 10 {
+			_ = c.Do(t.Context(), failing)
+		}
+		sample(t, m)
+		for _, tt := range []struct {
+			probe func(context.Context) error
+			want  breaker.State
+		}{{failing, breaker.Open}, {succeeding, breaker.Closed}} {
+			time.Sleep(2 * time.Second)
+			for made := 0; made < 2; {
+				if err := c.Do(t.Context(), tt.probe); !errors.Is(err, throttle.ErrShed) {
+					made++
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			sample(t, m)
+			if got := c.Status().State; got != tt.want {
+				t.Errorf("after two probes: got %v want %v", got, tt.want)
+			}
+		}
+	})
 }
