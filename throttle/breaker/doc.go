@@ -78,9 +78,9 @@
 //     and classifies its error. counter.go counts the result.
 //   - A round: leader.go holds the lease, or lazy.go starts the round where Run is not needed.
 //     sample.go polls and decides, by the rules of machine.go.
-//   - A change: store.go writes the records of one shard, in the form of record.go, and repeats after
+//   - A change: shard.go writes the records of one shard, in the form of record.go, and repeats after
 //     a conflict. notify.go calls Config.Notify until it succeeds.
-//   - The fleet: refresh.go reads the shards that have changed. shard.go finds what the store has
+//   - The fleet: refresh.go reads the shards that have changed; shard.go finds what the store has
 //     lost. table.go builds the next table. probe.go asks for the probes of half-open circuits.
 //   - Around them: manager.go starts and ends all of this. control.go changes circuits by hand and
 //     lists them. tuning.go has the settings at run time and those of tenants. memorystore.go is the
