@@ -79,7 +79,7 @@ func New(c Config) (*Manager, error) {
 	m.calls.New = func() any { return new(pooledCall) }
 	m.shedWrappers.New = func() any { return new(besideShedError) }
 	for i := range m.shards {
-		m.shards[i].Store(&shard{index: i})
+		m.shards[i].Store(&shard{index: i, records: map[store.RecordID]*record{}})
 	}
 	m.lastRead.Store(&storeReading{stale: c.OnStale == FailClosed})
 	m.table.Store(&table{})

@@ -71,9 +71,6 @@ type edit struct {
 // with returns the shard with the edits applied.
 func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 	next := &shard{index: s.index, version: v, records: maps.Clone(s.records), readAt: at}
-	if next.records == nil {
-		next.records = map[store.RecordID]*record{}
-	}
 	for _, e := range edits {
 		if e.record == nil {
 			delete(next.records, e.id)
