@@ -120,19 +120,22 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 // throttle can see. DefaultClassify ignores every error that wraps ErrShed, except a marked one.
 func (m *Manager) marked(ctx context.Context, err error) bool {
 	b := m.shedWrappers.Get().(*besideShedError)
-	b.error = err
+	b.err = err
 	is := throttle.DefaultClassify(ctx, b) == throttle.Rejected
-	b.error = nil
+	b.err = nil
 	m.shedWrappers.Put(b)
 	return is
 }
 
 // besideShedError joins an error with [throttle.ErrShed]. It is pooled, because failures come in
 // large numbers.
-type besideShedError struct{ error }
+type besideShedError struct{ err error }
+
+// Error returns the text of the error.
+func (b *besideShedError) Error() string { return b.err.Error() }
 
 // Is reports whether target is [throttle.ErrShed].
 func (b *besideShedError) Is(target error) bool { return target == throttle.ErrShed }
 
 // Unwrap returns the error.
-func (b *besideShedError) Unwrap() error { return b.error }
+func (b *besideShedError) Unwrap() error { return b.err }
