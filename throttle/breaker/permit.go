@@ -47,17 +47,17 @@ func (p Permit) State() State { return p.state }
 // since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
 // first Done or Finish has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
-	p.end(func(c *Circuit, ctx context.Context, generation uint64) { c.record(ctx, generation, err) })
+	p.end(func(ctx context.Context, c *Circuit, generation uint64) { c.record(ctx, generation, err) })
 }
 
 // Finish ends the call with an outcome: Accepted is a success, Rejected and Overloaded are failures. Any
 // other one does not count.
 func (p Permit) Finish(o throttle.Outcome) {
-	p.end(func(c *Circuit, _ context.Context, generation uint64) { c.recordOutcome(generation, o) })
+	p.end(func(_ context.Context, c *Circuit, generation uint64) { c.recordOutcome(generation, o) })
 }
 
 // end ends the permit. If it has not ended before, it passes the call to record.
-func (p Permit) end(record func(c *Circuit, ctx context.Context, generation uint64)) {
+func (p Permit) end(record func(ctx context.Context, c *Circuit, generation uint64)) {
 	t := p.call
 	if t == nil || !t.use.CompareAndSwap(p.use, p.use+1) {
 		return
@@ -65,7 +65,7 @@ func (p Permit) end(record func(c *Circuit, ctx context.Context, generation uint
 	c, ctx, generation := t.circuit, t.ctx, t.generation
 	t.circuit, t.ctx = nil, nil
 	c.manager.calls.Put(t)
-	record(c, ctx, generation)
+	record(ctx, c, generation)
 }
 
 // record counts the outcome of a call that was admitted in a generation of the circuit.
