@@ -56,6 +56,7 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 		return
 	}
 	o.ratio, o.padding = u.Ratio, u.padding(t.span)
+	o.said.calm, o.said.overloaded, _ = t.backendLoad(now)
 	before := t.stance.Load()
 	if !t.monitor.update(now, &o, u.Background) {
 		return

@@ -8,6 +8,10 @@ func (m *monitor) watchAlert(fresh window.Counts, newBucket bool, o *observation
 		m.relieve()
 		return
 	}
+	if m.saysItIsOver(o) {
+		m.end(o)
+		return
+	}
 	if m.trial.on {
 		m.judge(fresh, o)
 	} else {
@@ -35,6 +39,7 @@ func (m *monitor) judge(fresh window.Counts, o *observation) {
 		m.end(o)
 	case isLoad:
 		m.trial.on, m.hold = false, noHold
+		m.doubtUntil = m.at + verdictTime
 	case isDoubtful:
 		m.hold = sparing
 	case noVerdict:

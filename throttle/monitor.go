@@ -49,25 +49,27 @@ func (s *stance) inAlert() bool { return s.alert != NoAlert }
 // clients begin together too.
 type monitor struct {
 	stance
-	span      time.Duration
-	at        time.Duration // begin of the open bucket at the last update
-	ever      window.Counts // totals at the last update
-	ratio     likelihood    // of an overload, at any demand
-	rise      likelihood    // of more rejections than the background
-	full      likelihood    // of a backend that is full, from what it says
-	riseAt    time.Duration // when the rise began
-	riseEver  window.Counts // totals before it
-	fixed     float64       // Tuning.Background
-	quiet     quietTime
-	blockAt   time.Duration
-	blockEver window.Counts // totals at blockAt
-	grown     bool          // the alert began with more demand
-	earlier   float64       // demand before the alert, in calls per second
-	shedAt    time.Duration // of the last window with a shed call, during an alert
-	forgiven  float64       // ratio of the errors that were found in this alert
-	trial     trial
-	joined    joined
-	relief    relief
+	span       time.Duration
+	at         time.Duration // begin of the open bucket at the last update
+	ever       window.Counts // totals at the last update
+	ratio      likelihood    // of an overload, at any demand
+	rise       likelihood    // of more rejections than the background
+	full       likelihood    // of a backend that is full, from what it says
+	riseAt     time.Duration // when the rise began
+	riseEver   window.Counts // totals before it
+	fixed      float64       // Tuning.Background
+	quiet      quietTime
+	blockAt    time.Duration
+	blockEver  window.Counts // totals at blockAt
+	grown      bool          // the alert began with more demand
+	earlier    float64       // demand before the alert, in calls per second
+	shedAt     time.Duration // of the last window with a shed call, during an alert
+	forgiven   float64       // ratio of the errors that were found in this alert
+	trial      trial
+	joined     joined
+	saidFull   bool          // the backend said so in this alert
+	doubtUntil time.Duration // a trial has found that the backend was not calm
+	relief     relief
 }
 
 // observation is what the monitor looks at: sums over all tiers.
@@ -75,6 +77,7 @@ type observation struct {
 	span, ever     window.Counts
 	recent         []window.Counts // by tier, because few updates need the sum
 	ratio, padding float64         // of the documented formula
+	said           said
 }
 
 func newMonitor(span time.Duration) *monitor {
@@ -164,12 +167,16 @@ func (m *monitor) sum(fresh window.Counts) {
 // watch begins an alert, or stays quiet.
 func (m *monitor) watch(o *observation) {
 	sum := &o.span
+	full := float64(fullLimit)
+	if o.said.overloaded {
+		full = fullWhenSaid
+	}
 	switch {
-	case m.full.exceeds(fullLimit, sum):
+	case m.full.exceeds(full, sum):
 		m.begin(FullAlert, o)
 	case m.ratio.exceeds(ratioLimit, sum) || m.relieved && m.rise.sum > relapse:
 		m.begin(RatioAlert, o)
-	case m.rise.sum > riseLimit && m.isClear() && m.quiet.hasGrown(o, m.span):
+	case !m.isForgiven(o) && m.rise.sum > riseLimit && m.isClear() && m.quiet.hasGrown(o, m.span):
 		m.begin(GrowthAlert, o)
 	case m.rise.sum > trialRise && m.isClear() && m.mayTry(o):
 		m.begin(TrialAlert, o)
@@ -179,7 +186,7 @@ func (m *monitor) watch(o *observation) {
 	case !m.open && sum.Shed > 0 && requests(sum) > o.ratio*float64(sum.Accepted)+o.padding:
 		m.begin(FormulaAlert, o)
 	default:
-		m.stayQuiet()
+		m.stayQuiet(o)
 	}
 }
 
@@ -196,23 +203,26 @@ func (m *monitor) isClear() bool {
 // mayTry reports whether a trial may begin although the demand has not grown.
 func (m *monitor) mayTry(o *observation) bool {
 	c := m.jump()
-	return m.fixed == 0 && !m.open && m.quiet.isKnown() && canTell(&c, mostTried) &&
+	return m.fixed == 0 && !m.open && m.quiet.isKnown() && canTell(&c, mostTried) && m.isWorthIt(&c, o) &&
 		doubtful(&c) >= leastTried && doubtful(&o.span) >= leastTried/2
 }
 
 // mustTryAgain reports whether what a trial has found must be tried again.
 func (m *monitor) mustTryAgain(o *observation) bool {
 	t := &m.trial
-	return t.attempts > 0 && m.at >= t.next && m.at >= m.relief.next && m.fixed == 0 && !m.open &&
+	return t.attempts > 0 && m.at >= t.next && m.at >= m.relief.next && m.fixed == 0 && !m.open && m.isWorthIt(&o.span, o) &&
 		doubtful(&o.span) >= leastTried && canTell(&o.span, mostTried)
 }
 
 // stayQuiet keeps a block that has ended.
-func (m *monitor) stayQuiet() {
+func (m *monitor) stayQuiet(o *observation) {
 	m.rise.sum = min(m.rise.sum, largestRise)
 	m.open = m.open && m.at-m.since < m.span
 	if m.relieved && m.at-m.since >= m.span/2 {
 		m.relieved, m.relief.attempts = m.open, 0 // it was true
+	}
+	if o.said.overloaded {
+		m.startBlock() // what is shed because the backend says so is not in the counts
 	}
 	if length := m.at - m.blockAt; length >= blockLength {
 		c := m.ever.Minus(m.blockEver)
@@ -230,21 +240,24 @@ func (m *monitor) begin(reason AlertReason, o *observation) {
 	m.calm(false)
 	m.alert, m.since, m.shedAt = reason, m.at, m.at
 	m.grown, m.earlier = m.quiet.hasGrown(o, m.span), m.quiet.demand()
-	m.joined = joined{}
+	m.joined, m.saidFull = joined{}, o.said.overloaded
 	m.startBlock()
 	if m.fixed != 0 {
 		return
 	}
-	most, c := mostTried, m.jump()
-	if m.grown {
+	most, c, forgiven := mostTried, m.jump(), m.isForgiven(o)
+	if m.grown && !forgiven {
 		most = mostTriedGrown
 	}
 	switch {
-	case m.trial.rises(m.at, requests(&o.span)):
+	case !forgiven && m.trial.rises(m.at, requests(&o.span)):
 		m.background = 0
 	case reason != RatioAlert && !relapsed && canTell(&c, most):
 		m.trial.begin(m.at, c, most, m.demand(o))
 		m.hold = holding
+		if forgiven {
+			m.trial.next = m.at + longestWait
+		}
 	}
 }
 

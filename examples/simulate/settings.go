@@ -42,6 +42,9 @@ Changes of every scenario:
   -certain             a backend that rejects a call for lack of capacity says so (throttle.Overloaded);
                        calls that fail for other reasons and timeouts say nothing
 
+  -reports             a backend that has a throttle of its own, serves higher priorities first, and says its
+                       load with each answer; the policy listening receives that
+
 Changes of Spillway's own policies except tiered-v1; their documentation has the defaults:
   -ratio x             calls that may reach the backend for each that it accepts; more than 1, at most 1e6
   -minimum-rate x      calls per second and client that are always let through; more than 0, at most 1e9
@@ -195,6 +198,7 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 		}
 	})
 	flags.BoolVar(&o.Certain, "certain", false, "")
+	flags.BoolVar(&o.Reports, "reports", false, "")
 	above := math.Nextafter
 	number("ratio", above(1, 2), 1e6, "more than 1, at most 1e6", func(x float64) { o.Settings.Ratio = x })
 	number("minimum-rate", above(0, 1), 1e9, "calls per second, more than 0 and at most 1e9", func(x float64) { o.Settings.MinimumRate = x })
@@ -257,6 +261,7 @@ func changes(o overload.Options) string {
 	add(o.Capacity != 0, "a capacity of %v calls/s", o.Capacity)
 	add(o.RejectionCost != 0, "rejections that cost %v of a served call", max(0, o.RejectionCost))
 	add(o.Certain, "rejections that say that the backend is %s", "full")
+	add(o.Reports, "a backend that %s its load", "says")
 	add(o.Settings.Ratio != 0, "ratio %v", o.Settings.Ratio)
 	add(o.Settings.MinimumRate != 0, "minimum rate %v/s", o.Settings.MinimumRate)
 	add(o.Settings.Slow != 0, "calls late after %v", o.Settings.Slow)

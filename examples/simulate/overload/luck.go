@@ -37,14 +37,19 @@ func lucky(name, title string, phases ...Phase) Scenario {
 // lostNodes returns the scenarios in which the backend loses a part of its capacity at constant load.
 func lostNodes() []Scenario {
 	lost := func(name, title string, before int, capacity, errors float64) Scenario {
-		return lucky(name, title, act(before, usualLoad, errors, 0),
-			with(act(60, usualLoad, errors, disturbed), func(p *Phase) { p.Capacity = capacity }), act(60, usualLoad, errors, 0))
+		return lucky(name, title, lostNode(before, capacity, errors)...)
 	}
 	return []Scenario{
 		lost("half", "capacity falls to half for a minute", 60, 0.5, 0),
 		lost("third", "capacity falls to 30 % for a minute", 60, 0.3, 0),
 		lost("half-errors10", "10 % errors all the time, and capacity falls to half for a minute", 90, 0.5, 0.1),
 	}
+}
+
+// lostNode returns a minute with less capacity, and the time before and after it.
+func lostNode(before int, capacity, errors float64) []Phase {
+	lost := with(act(60, usualLoad, errors, disturbed), func(p *Phase) { p.Capacity = capacity })
+	return []Phase{act(before, usualLoad, errors, 0), lost, act(60, usualLoad, errors, 0)}
 }
 
 // hiccups returns the scenarios in which all calls fail for a short time.

@@ -21,6 +21,7 @@ type Options struct {
 	Clients       int     // 1 to 100000, in every case, unless the scenario keeps its own; a throttle takes 13 kB
 	Capacity      float64 // 1 to 1e6 calls per second; loads are multiples of it
 	RejectionCost float64 // cost of a rejection for the backend, in served calls; default 0.1, negative for 0
+	Reports       bool    // a Blind backend serves higher priorities first, and says its load, see Reports
 	Certain       bool    // rejections for lack of capacity are throttle.Overloaded, not throttle.Rejected
 	Settings      Settings
 	// Bubble runs f in a bubble of testing/synctest. Required for policies with RealClock.
@@ -66,6 +67,9 @@ func (o *Options) full() throttle.Outcome {
 func (o *Options) apply(s Scenario) Scenario {
 	if o.Capacity != 0 {
 		s.Capacity = o.Capacity
+	}
+	if o.Reports && s.Backend == Blind && s.Reports == nil {
+		s.Backend, s.Reports = Aware, &Reports{}
 	}
 	s.Cases = slices.Clone(s.Cases)
 	for i := range s.Cases {

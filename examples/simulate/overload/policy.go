@@ -44,6 +44,11 @@ type Client interface {
 	End(t Token, o throttle.Outcome)
 }
 
+// listener is a client that receives the load reports of the backend.
+type listener interface {
+	Receive(r throttle.LoadReport)
+}
+
 // Token identifies an admitted call. A client uses the field that suits it.
 type Token struct {
 	Call    throttle.Call
@@ -78,6 +83,7 @@ func ours() []Policy {
 		{Name: "none", Title: "no throttle", New: func(Env) (Client, error) { return unthrottled{}, nil }},
 		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE)},
 		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered)},
+		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: listening},
 		{Name: "tiered-v1", Title: "Spillway, policy Tiered of November 2026, with its default settings", New: newTieredV1},
 		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
 	}
@@ -118,6 +124,19 @@ func (c throttled) Admit(p throttle.Priority) (Token, bool) {
 }
 
 func (c throttled) End(t Token, o throttle.Outcome) { t.Call.Finish(o) }
+
+// listening makes a client that listens.
+func listening(e Env) (Client, error) {
+	c, err := spillway(throttle.Tiered)(e)
+	if err != nil {
+		return nil, err
+	}
+	return listeningClient{c.(throttled)}, nil
+}
+
+type listeningClient struct{ throttled }
+
+func (c listeningClient) Receive(r throttle.LoadReport) { c.throttle.ReceiveLoad(r) }
 
 // adaptiveClient is a client whose throttler ignores priorities.
 type adaptiveClient struct {

@@ -32,11 +32,12 @@ type Scenario struct {
 	KeepClients bool    // Options.Clients does not change them
 	Capacity    float64 // calls per second that the healthy backend serves
 	Backend     Backend
-	Service     Service // of a Pool
-	Retry       string  // name of the retry rule of the clients; empty for none
-	Unequal     bool    // the rates of the clients are from 1 to 100
-	Others      string  // name of the policy of every second client; empty for that of the run
-	Cases       []Case  // usually one; a run plays all of them
+	Service     Service  // of a Pool
+	Retry       string   // name of the retry rule of the clients; empty for none
+	Unequal     bool     // the rates of the clients are from 1 to 100
+	Reports     *Reports // of a backend that says its load; nil for none
+	Others      string   // name of the policy of every second client; empty for that of the run
+	Cases       []Case   // usually one; a run plays all of them
 }
 
 // Case is a sequence of phases.

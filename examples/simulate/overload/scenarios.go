@@ -2,6 +2,7 @@ package overload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func Scenarios() []Scenario {
 		all = append(all, queued(load))
 	}
 	all = append(append(all, lowTraffic()), isolated()...)
-	return append(append(append(all, scripts()...), slow()...), luck()...)
+	return slices.Concat(all, scripts(), slow(), luck(), truth())
 }
 
 // FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It

@@ -16,6 +16,7 @@ type simulation struct {
 	pool    *pool   // the backend, if it is a Pool
 	record  *record
 	retries retries
+	reports *reporter        // nil for a backend without reports
 	failing Tiers            // of the phase: see traffic
 	full    throttle.Outcome // see runner
 }
@@ -58,6 +59,12 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		sim.pool = &pool{Service: &r.scenario.Service, random: newRand(r.seed, r.scenario.Name, c.Name, "service")}
 	default:
 		sim.budget = newBudget(r.scenario.Backend == Aware, r.cost, capacity*c.Phases[0].Capacity)
+	}
+	if r.scenario.Reports != nil {
+		sim.reports = &reporter{Reports: *r.scenario.Reports, random: newRand(r.seed, r.scenario.Name, c.Name, "reports")}
+		if sim.reports.Lie == Honest {
+			sim.full = throttle.Overloaded // a throttle sheds
+		}
 	}
 	env := Env{
 		Now:      sim.clock.now,
@@ -168,7 +175,9 @@ func (s *simulation) offer(o offer) {
 	case s.pool != nil:
 		s.pool.add(&pooledCall{token: token, offer: o, arrived: now})
 	case s.queue == nil:
-		s.end(s.answer(o, e), token, o)
+		outcome := s.answer(o, e)
+		s.report(o)
+		s.end(outcome, token, o)
 	case o.fails || !s.queue.add(queuedCall{token: token, offer: o, arrived: now}):
 		e.wasted += s.queue.reject(now)
 		s.end(s.rejected(o), token, o)
@@ -178,12 +187,27 @@ func (s *simulation) offer(o offer) {
 // answer returns the outcome of a call to a backend without a queue, and records its work.
 func (s *simulation) answer(o offer, e *entry) throttle.Outcome {
 	now := s.clock.at
-	if o.fails || !s.budget.serve(now, o.sentAs()) {
+	serves := !o.fails && s.budget.serve(now, o.sentAs())
+	if s.reports != nil && !o.fails {
+		s.reports.add(o.sentAs(), !serves)
+	}
+	if !serves {
 		e.wasted += s.budget.reject(now)
 		return s.rejected(o)
 	}
 	e.useful++
 	return throttle.Accepted
+}
+
+// report sends the load report of an answer. A backend without capacity cannot send one.
+func (s *simulation) report(o offer) {
+	if s.reports == nil || s.budget.rate == 0 {
+		return
+	}
+	client, listens := s.clients[o.client].(listener)
+	if report, sent := s.reports.report(s.clock.at); listens && sent {
+		client.Receive(report)
+	}
 }
 
 // rejected returns the outcome of a rejected call.

@@ -46,6 +46,9 @@ const (
 	// all return at once.
 	Lasting    = 5 * time.Second
 	fadeJitter = 0.2
+	// remembered is how long the levels are kept without a report. A client that sheds most of its few calls
+	// receives few reports. It continues where it was.
+	remembered = 30 * time.Second
 
 	settle = 2.0  // in seconds
 	aim    = 0.05 // the y that is left to the server
@@ -56,7 +59,7 @@ const (
 	mostGrowth             = 100
 	// perReport bounds how much one report raises the level, for clients with few calls.
 	perReport = 0.25
-	// longestStep is the longest time between two updates that counts, in seconds.
+	// longestStep is the longest time between two updates with a report that counts, in seconds.
 	longestStep = 1.0
 	// hardly is a level that is as good as none.
 	hardly = 0.005
@@ -87,6 +90,7 @@ type State struct {
 	levels     [MaxPriorities]float64
 	shedAt     [MaxPriorities]time.Duration // of the last report with a share
 	at         time.Duration                // of the last update
+	changed    time.Duration                // of the last update with a report
 	receivedAt time.Duration                // of the last report while active
 	fullAt     time.Duration                // of the last report of an overloaded server
 	calmAt     time.Duration                // of the last report of a calm server; math.MinInt64/2 for none
@@ -155,7 +159,7 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, now time.Du
 		s.shedAt[p] = now
 	}
 	if !s.active.Load() {
-		s.at = now - Interval
+		s.at, s.changed = now-Interval, now-Interval
 		s.active.Store(true)
 	}
 }
@@ -192,15 +196,18 @@ func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shad
 	if now <= s.at {
 		return
 	}
-	dt := min((now - s.at).Seconds(), longestStep)
 	s.at = now
+	dt := min((now - s.changed).Seconds(), longestStep)
+	if s.fresh.reports > 0 {
+		s.changed = now
+	}
 	s.mix(dt)
 	s.judge(counts)
 	for p := range s.levels {
 		s.levels[p] = s.level(p, now, dt, shadow)
 	}
 	s.fresh = sums{}
-	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.receivedAt > s.lasting {
+	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.receivedAt > remembered {
 		s.forget()
 	}
 }
@@ -290,7 +297,7 @@ func (s *State) Probability(now time.Duration) (p [MaxPriorities]float64) {
 	defer s.mu.Unlock()
 	now = max(now, s.at)
 	age := float64(max(0, now-s.receivedAt)) / float64(s.lasting)
-	fade := max(0, 1-age*age)
+	fade := max(0, 1-age*age*age*age)
 	for i, x := range s.levels {
 		p[i] = -math.Expm1(-x) * fade
 	}

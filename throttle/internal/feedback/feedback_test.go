@@ -217,12 +217,17 @@ func TestState_silence(t *testing.T) {
 	for _, c := range []struct {
 		after       time.Duration
 		least, most float64 // of the probability
-	}{{0, 0.99, 1.01}, {time.Second, 0.9, 1}, {2500 * time.Millisecond, 0.7, 0.8}, {4 * time.Second, 0.2, 0.5}, {Lasting, 0, 0}, {time.Hour, 0, 0}} {
+	}{{0, 0.99, 1.01}, {2500 * time.Millisecond, 0.9, 1}, {4 * time.Second, 0.5, 0.7}, {Lasting, 0, 0}, {time.Hour, 0, 0}} {
 		if p := m.Probability(m.now + c.after)[0] / client; p < c.least || p > c.most {
 			t.Errorf("after %v: got %.3f of the probability, want %v to %v", c.after, p, c.least, c.most)
 		}
 	}
 	m.now += Lasting + time.Second
+	m.fade()
+	if !m.Active() {
+		t.Error("forgotten after five seconds, want the levels for the next report")
+	}
+	m.now += remembered
 	m.fade()
 	if m.Active() || m.Probability(m.now) != [MaxPriorities]float64{} || m.Summary(m.now).Known {
 		t.Error("got a state that counts, want none")

@@ -1,0 +1,39 @@
+package throttle
+
+import (
+	"math"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// said is what the backend says in its load reports: see Throttle.ReceiveLoad. Both fields are false if it
+// says nothing, if its replicas differ, or if it is doubted.
+type said struct{ calm, overloaded bool }
+
+const (
+	// fullWhenSaid is fullLimit if the backend says that it is overloaded.
+	fullWhenSaid = 0.5
+	// leastTriedIfCalm is the share of the answers that are surely rejected, for a trial although the backend
+	// says that it is calm.
+	leastTriedIfCalm = 0.3
+	// believeAfter is how long an alert lasts at least, if the backend says that it is over.
+	believeAfter = time.Second
+)
+
+// isForgiven reports whether rejections are no reason for an alert, because the backend says that it is
+// calm. It may be wrong, so many of them are tried all the same, but seldom.
+func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >= m.doubtUntil }
+
+// isWorthIt reports whether rejections are a reason for a trial. Without coincidence it finds nothing, and
+// costs calls, so a calm backend is doubted for a clear reason only.
+func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
+	return !m.isForgiven(o) || doubts(c)-2*math.Sqrt(doubts(c)) >= leastTriedIfCalm*answersOf(c)
+}
+
+// saysItIsOver reports whether a backend that has said that it is overloaded now says that it is calm.
+func (m *monitor) saysItIsOver(o *observation) bool {
+	m.saidFull = m.saidFull || o.said.overloaded
+	recent := window.Sum(o.recent)
+	return m.saidFull && o.said.calm && m.at-m.since >= believeAfter && float64(recent.Rejected) <= mostWhenBack*answersOf(&recent)
+}

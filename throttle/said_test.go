@@ -1,0 +1,62 @@
+package throttle
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// playSaying plays calls while the backend sends a load report ten times per second.
+func (w *watched) playSaying(r LoadReport, length time.Duration, rate, failing float64) (shed int) {
+	for range length / (100 * time.Millisecond) {
+		w.ReceiveLoad(r)
+		shed += w.play(100*time.Millisecond, rate, failing)
+	}
+	return shed
+}
+
+// TestMonitor_calm wants that errors which come with more calls are forgiven while the backend says that it
+// is calm, up to the share at which they are tried.
+func TestMonitor_calm(t *testing.T) {
+	for _, c := range []struct {
+		failing, most float64 // share of the calls that is shed
+		alert         string
+	}{{0.1, 0, ""}, {0.2, 0, ""}, {0.45, 0.05, "trial"}, {0.9, 1, "ratio"}} {
+		w := newWatched(t, Config{})
+		w.playSaying(LoadReport{}, time.Minute, 100, 0)
+		shed := float64(w.playSaying(LoadReport{}, time.Minute, 200, c.failing)) / (60 * 200)
+		if first, _, _ := strings.Cut(w.alerts(), " "); first != c.alert || shed > c.most {
+			t.Errorf("%v of errors: got alerts %q and %.3f shed, want first %q and at most %v", c.failing, w.alerts(), shed, c.alert, c.most)
+		}
+	}
+}
+
+// TestMonitor_overloaded wants that an alert begins with the first rejections if the backend says that it
+// is overloaded, and that it ends a second after it says that it is calm.
+func TestMonitor_overloaded(t *testing.T) {
+	w := newWatched(t, Config{})
+	w.playSaying(LoadReport{}, time.Minute, 100, 0)
+	w.failure = MarkOverloaded(context.DeadlineExceeded)
+	w.playSaying(LoadReport{Overloaded: true}, 400*time.Millisecond, 100, 0.1)
+	w.want(t, "full", 0)
+	w.playSaying(LoadReport{Overloaded: true}, 20*time.Second, 100, 0.5)
+	w.want(t, "full", 0)
+	w.playSaying(LoadReport{}, 3*time.Second, 100, 0)
+	w.want(t, "full none", 0)
+	if shed := w.playSaying(LoadReport{}, 10*time.Second, 100, 0); shed > 0 {
+		t.Errorf("the backend is calm: %d calls were shed", shed)
+	}
+}
+
+// TestMonitor_blocksOfReports wants that a time in which the backend was overloaded is no measure of the demand: what
+// was shed because it said so is not in the counts.
+func TestMonitor_blocksOfReports(t *testing.T) {
+	for _, overloaded := range []bool{false, true} {
+		m := newMonitor(10 * time.Second)
+		m.at, m.ever = time.Minute, tier(100, 0, 0)
+		if m.stayQuiet(&observation{said: said{overloaded: overloaded}}); (m.quiet.known > 0) == overloaded {
+			t.Errorf("overloaded %v: got %d blocks", overloaded, m.quiet.known)
+		}
+	}
+}
