@@ -24,7 +24,7 @@ const (
 )
 
 // isForgiven reports whether rejections are no reason for an alert, because the backend says that it is
-// calm. It may be wrong, so many of them are tried all the same, but seldom.
+// calm. It may be wrong, so a large share of failures is tried all the same, but seldom.
 func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >= m.doubtUntil }
 
 // isWorthIt reports whether rejections are a reason for a trial. Without coincidence it finds nothing, and

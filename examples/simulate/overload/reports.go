@@ -9,7 +9,7 @@ import (
 )
 
 // Reports is how a backend says its load with each answer. A backend that rejects a call says that it is
-// full: it has a throttle of its own. Only clients of a policy that listens hear it.
+// full: it has a throttle of its own. Only clients of a policy that listens receive it.
 type Reports struct {
 	Delay time.Duration // after which a report shows what the backend sheds
 	Lost  float64       // share of the answers without a report
