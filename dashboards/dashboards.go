@@ -7,8 +7,7 @@
 //	limits.json          token buckets and their stores
 //	backoffs.json        backoffs
 //	rules/               recording rules and alerts for Prometheus
-//	kubernetes/          the same as ConfigMaps and a PrometheusRule
-//	v2beta1/             the dashboards in the schema v2, with tabs
+//	kubernetes/, kustomization.yaml   the same for Kubernetes
 //	provisioning/        data sources and folders for a provisioned Grafana
 //	prometheus/, alertmanager/   example configurations of the compose stack
 //	runbooks.md          one section per alert: what it means and what to do
@@ -17,7 +16,7 @@
 // Prometheus names. They do not need the rules. The alerts need the recording rules. README.md in
 // this folder describes how to import each of them.
 //
-// The JSON files, the files for Kubernetes and those in v2beta1 are generated. To change them, change the program in
+// The JSON files and two files in kubernetes are generated. To change them, change the program in
 // gen.
 package dashboards
 
@@ -27,5 +26,5 @@ import "embed"
 
 // FS has all files, by their paths in this folder.
 //
-//go:embed *.json rules/recording.yml rules/alerts.yml kubernetes v2beta1 provisioning prometheus alertmanager runbooks.md README.md
+//go:embed *.json kustomization.yaml rules/recording.yml rules/alerts.yml kubernetes provisioning prometheus alertmanager runbooks.md README.md
 var FS embed.FS

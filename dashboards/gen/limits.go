@@ -20,17 +20,10 @@ func limits() grafana.Dashboard {
 		{Title: "Token buckets and alerts, worst first", Height: 5, Panels: []grafana.Panel{bucketsTable()}},
 		{Height: 7, Panels: []grafana.Panel{alertsTable(bucketScope(), "Bucket")}},
 		{Title: "Requests and tokens", Height: 10, Panels: append(requestPanels(), tokenPanels()...)},
-		{Title: "Stores of token buckets", Height: 10, Panels: storePanels(), While: storesInUse()},
+		{Title: "Stores of token buckets", Height: 10, Panels: storePanels()},
 		{Title: "Token buckets, per instance", Height: 10, Collapsed: true, Panels: bucketInstancePanels()},
 	}
 	return d
-}
-
-// storesInUse is a series of stores that are not in memory: of a classic histogram or a native one.
-func storesInUse() grafana.Use {
-	native := strings.TrimSuffix(string(storeRequests()), "_count")
-	selector := metric("").where(append([]matcher{matches("__name__", native+"(_count)?")}, selectedJob()...)...)
-	return grafana.Use{Name: "stores", Selector: selector, Label: bucketName()}
 }
 
 // byBucket are the labels of one limit, with all its keys.

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
@@ -44,7 +43,6 @@ func write(folder string) error {
 // from folder.
 func generate(folder fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	var maps []configMap
 	for name, dashboard := range map[string]grafana.Dashboard{
 		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
 		"limits.json": limits(), "backoffs.json": backoffs(),
@@ -54,18 +52,15 @@ func generate(folder fs.FS) (map[string][]byte, error) {
 			return nil, err
 		}
 		files[name] = text
-		// Not *.json: Grafana would provision it beside the classic file.
-		if files["v2beta1/"+strings.TrimSuffix(name, ".json")+".yaml"], err = dashboard.Resource(); err != nil {
-			return nil, err
-		}
-		maps = append(maps, configMap{name: dashboard.UID, file: name, text: text})
 	}
-	files["kubernetes/dashboards.yaml"] = configMaps(maps)
 	rules, err := prometheusRule(folder, "rules/recording.yml", "rules/alerts.yml")
 	if err != nil {
 		return nil, err
 	}
 	files["kubernetes/rules.yaml"] = rules
+	if files["kubernetes/alertmanagerconfig.yaml"], err = alertmanagerConfig(folder); err != nil {
+		return nil, err
+	}
 	files["runbooks.md"], err = linkRunbooks(folder, files)
 	return files, err
 }

@@ -30,7 +30,32 @@ func (d Dashboard) JSON() ([]byte, error) {
 	encoder.SetEscapeHTML(false) // keeps > and & readable
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(d.object())
-	return text.Bytes(), err
+	return flat(text.Bytes()), err
+}
+
+// flatFrom is the indentation from which on a value is on one line: a line is a field of a panel. So a
+// change of a panel is still a small diff, and a file fits into a ConfigMap.
+const flatFrom = 6
+
+// flat joins the lines of a JSON text that are indented deeper.
+func flat(text []byte) []byte {
+	var out bytes.Buffer
+	joined := true
+	for line := range bytes.Lines(text) {
+		word := bytes.TrimLeft(line, " ")
+		deeper := len(line)-len(word) > flatFrom
+		closes := joined && (word[0] == ']' || word[0] == '}')
+		switch {
+		case !deeper && !closes:
+			out.WriteByte('\n')
+			word = line
+		case !closes && !bytes.ContainsAny(out.Bytes()[out.Len()-1:], "[{"):
+			out.WriteByte(' ')
+		}
+		out.Write(bytes.TrimRight(word, "\n"))
+		joined = deeper
+	}
+	return append(bytes.TrimLeft(out.Bytes(), "\n"), '\n')
 }
 
 func (d Dashboard) object() object {
@@ -74,7 +99,6 @@ type Row struct {
 	Title     string // "": the panels have no heading
 	Collapsed bool   // no queries until a user opens it
 	Height    int    // of each panel, in grid units
-	While     Use    // if set: the row vanishes while the system is not in use; only in a [Dashboard.Resource]
 	Panels    []Panel
 }
 
