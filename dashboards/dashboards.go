@@ -26,5 +26,5 @@ import "embed"
 
 // FS has all files, by their paths in this folder.
 //
-//go:embed *.json kustomization.yaml rules/recording.yml rules/alerts.yml kubernetes provisioning prometheus alertmanager runbooks.md README.md
+//go:embed *.json kustomization.yaml rules/recording.yml rules/alerts.yml rules/objectives.yml kubernetes provisioning prometheus alertmanager runbooks.md README.md
 var FS embed.FS

@@ -41,6 +41,7 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 		r := controlReport{to, &tel.instruments.controls, a}
 		r.report(&sum)
 	})
+	tel.promised.report(to)
 	tel.instruments.processor.report(to, tel.processor, tel.process())
 	return nil
 }

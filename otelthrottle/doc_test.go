@@ -54,11 +54,11 @@ func TestCommentHasTheSchema(t *testing.T) {
 	l, e := newScrapedLab(t, setup{options: everything()})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	told := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^\t(throttle\.\S+) +(counter|histogram|up-down counter|gauge) +(\S+) *(.*)$`).FindAllStringSubmatch(comment, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\t((?:throttle|spillway)\.\S+) +(counter|histogram|up-down counter|gauge) +(\S+) *(.*)$`).FindAllStringSubmatch(comment, -1) {
 		told[row[1]] = true
 		d := schema()[row[1]]
 		equal(t, "instrument of "+row[1], row[2], strings.TrimSuffix(d.kind, " of float"))
-		equal(t, "unit of "+row[1], row[3], d.unit)
+		equal(t, "unit of "+row[1], strings.Trim(row[3], "-"), d.unit) // - is no unit
 		var keys []string
 		for _, set := range d.attributes {
 			keys = append(keys, strings.Fields(set)...)

@@ -42,7 +42,7 @@ const (
 // isOwn reports whether a key belongs to this package. Users cannot set these: with an error.type of the user, for
 // example, successes would have one too.
 func isOwn(key attribute.Key) bool {
-	return key == semconv.KeyErrorType || strings.HasPrefix(string(key), "throttle.")
+	return key == semconv.KeyErrorType || key == semconv.KeyObjective || strings.HasPrefix(string(key), "throttle.")
 }
 
 const (

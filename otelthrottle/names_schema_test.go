@@ -136,6 +136,9 @@ func schema() map[string]definition {
 		},
 		"throttle.calls.exempt": {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
 
+		"spillway.objective": {
+			"gauge of float", "", "What this service promises: the share of High calls that succeed, or seconds of the p99.", []string{"objective"},
+		},
 		"throttle.processor.wait": {"gauge of float", "s", "How long a goroutine of this process waits for a processor.", []string{""}},
 		"throttle.processor.aim":  {"gauge of float", "s", "The wait above which calls to this process are shed.", []string{""}},
 		"throttle.processor.runnable": {

@@ -34,6 +34,7 @@ type config struct {
 	withoutDuration bool
 	breakerDetail   int
 	groupDetail     int
+	objective       objective
 	process         func() throttle.ProcessorStats
 }
 
@@ -64,6 +65,7 @@ func (c *config) validate() error {
 	if c.groupDetail < 0 || c.groupDetail > maxGroupDetail {
 		errs = append(errs, fmt.Errorf("otelthrottle: WithGroupDetail(%d): want 0 (no detail) to %d", c.groupDetail, maxGroupDetail))
 	}
+	errs = append(errs, c.objective.validate())
 	if i := slices.IndexFunc(c.attributes, func(kv attribute.KeyValue) bool { return !kv.Valid() }); i >= 0 {
 		errs = append(errs, fmt.Errorf("otelthrottle: WithAttributes: attribute %d of %d has no key", i+1, len(c.attributes)))
 	}

@@ -14,7 +14,7 @@ import (
 
 // everything returns the options with which everything is reported, of a process that is busy.
 func everything() []otelthrottle.Option {
-	return append(detailed(), otelthrottle.WithProcess(busy()))
+	return append(detailed(), otelthrottle.WithProcess(busy()), otelthrottle.WithObjective(0.9995, time.Second))
 }
 
 // detailed returns the options with which all of throttles and breakers is reported.

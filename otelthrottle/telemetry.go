@@ -32,6 +32,7 @@ type Telemetry struct {
 	retries   *retryRegistry
 	controls  *controlRegistry
 	processor *processorOptions
+	promised  objectiveReport
 }
 
 // New returns a Telemetry. It returns an error if an option is out of range, if an attribute has no
@@ -58,7 +59,10 @@ func New(options ...Option) (*Telemetry, error) {
 	if tel.instruments, err = newInstruments(meter, !c.withoutDuration); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
-	if tel.registration, err = meter.RegisterCallback(tel.collect, tel.instruments.observed()...); err != nil {
+	if tel.promised, err = newObjectiveReport(meter, c.objective, common); err != nil {
+		return nil, fmt.Errorf("otelthrottle: %w", err)
+	}
+	if tel.registration, err = meter.RegisterCallback(tel.collect, append(tel.instruments.observed(), tel.promised.gauge)...); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	return tel, nil

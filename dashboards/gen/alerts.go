@@ -24,7 +24,9 @@ type mute struct {
 }
 
 // inPlace adds the labels of the place, which series may lack: to PromQL a missing label is an empty one.
-func inPlace(labels ...string) []string { return append([]string{"cluster", "namespace"}, labels...) }
+func inPlace(labels ...string) []string {
+	return append([]string{"cluster", "namespace", "team"}, labels...)
+}
 
 // conditions is a list of matchers, for short.
 func conditions(of ...matcher) []matcher { return of }
@@ -190,7 +192,7 @@ func alertsTable(s scope, title string) grafana.Panel {
 			"because of a more severe one are left out.",
 		Targets: []grafana.Target{{Expr: s.ages(), Instant: true, Table: true}},
 		Columns: append(columns, grafana.Column{Field: "job", Title: "Job"}, grafana.Column{Field: "instance", Title: "Instance"},
-			grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"}),
+			grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"}, grafana.Column{Field: "team", Title: "Team"}),
 	}
 }
 

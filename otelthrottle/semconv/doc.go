@@ -91,6 +91,13 @@
 //	throttle.processor.share       gauge            1
 //	throttle.processor.probability gauge            1
 //
+// With otelthrottle.WithObjective there is one more:
+//
+//	spillway.objective             gauge            -            objective
+//
+// The value of its attribute is success, of a share, or p99, of seconds. A rules file for many services records
+// the same series with the label service.
+//
 // # Metrics of breakers
 //
 // All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
@@ -275,6 +282,7 @@
 //	throttle_control_overrides
 //	throttle_control_broken
 //	throttle_control_changed_seconds
+//	spillway_objective
 //
 // The label otel_scope_version changes with releases of this package. Aggregate it away:
 //

@@ -62,6 +62,9 @@ const (
 	MetricControlOverrides = "throttle.control.overrides"
 	MetricControlBroken    = "throttle.control.broken"
 	MetricControlChanged   = "throttle.control.changed"
+
+	// MetricObjective has the name of the series that rules for many services record.
+	MetricObjective = "spillway.objective"
 )
 
 // The attributes of metrics, spans and events.
@@ -79,6 +82,7 @@ const (
 	KeySlowEvent   = attribute.Key("throttle.slow.event")
 	KeySlowSource  = attribute.Key("throttle.slow.source")
 	KeyMode        = attribute.Key(MetricMode)
+	KeyObjective   = attribute.Key("objective")            // of MetricObjective: success or p99
 	KeyLoad        = attribute.Key(MetricLoadState)        // one of the words of load reports
 	KeyModeSource  = attribute.Key("throttle.mode.source") // code or override
 
@@ -137,6 +141,12 @@ const (
 const (
 	SlowConfigured = "configured" // Config.Slow
 	SlowLearned    = "learned"    // what Config.SlowAuto has learned
+)
+
+// The values of KeyObjective.
+const (
+	ObjectiveSuccess = "success" // a share
+	ObjectiveP99     = "p99"     // seconds
 )
 
 // The values of KeyModeSource.

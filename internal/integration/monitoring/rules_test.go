@@ -284,7 +284,7 @@ func TestAlerts_Annotations(t *testing.T) {
 		if a.Annotations["summary"] == "" || strings.Contains(a.Annotations["summary"], "{{") || a.Annotations["description"] == "" {
 			t.Errorf("%s: got annotations %v want a summary that is always the same, and a description", a.Alert, a.Annotations)
 		}
-		for _, place := range []string{"cluster", "namespace", "job"} {
+		for _, place := range []string{"cluster", "namespace", "team", "job"} {
 			if !v.labelsOf(a)[place] {
 				t.Errorf("%s: got an alert without the label %s, which its series may have", a.Alert, place)
 			}
@@ -343,7 +343,7 @@ func checkLink(link string, uids map[string]dashboard) []string {
 
 // recorded is what the recording rules promise to users, who build dashboards and alerts of their own on it: names and labels.
 func recorded() map[string]string {
-	const job = "cluster job namespace"
+	const job = "cluster job namespace team"
 	const throttle, priority = job + " throttle_name", job + " throttle_name throttle_priority"
 	const breaker, bucket = job + " throttle_breaker_name", job + " throttle_bucket_name"
 	promised := map[string]string{
@@ -355,22 +355,22 @@ func recorded() map[string]string {
 		"throttle:shed_ratio:rate1m":             priority,
 		"throttle:processor_shed_ratio:rate5m":   priority,
 		"throttle:processor_shed_ratio:rate1m":   priority,
-		"throttle:fault_ratio:rate2m":            "cluster error_type job namespace throttle_name",
-		"throttle:fault_ratio:rate1m":            "cluster error_type job namespace throttle_name",
+		"throttle:fault_ratio:rate2m":            "cluster error_type job namespace team throttle_name",
+		"throttle:fault_ratio:rate1m":            "cluster error_type job namespace team throttle_name",
 		"throttle:rejected_ratio:rate1m":         throttle,
 		"throttle:late_ratio:rate5m":             throttle,
 		"throttle:canceled_ratio:rate2m":         throttle,
 		"throttle:calls_answered:rate5m":         throttle,
-		"throttle:calls_rejected:rate5m":         "cluster error_type job namespace throttle_name",
-		"throttle:fault_ratio:rate5m":            "cluster error_type job namespace throttle_name",
+		"throttle:calls_rejected:rate5m":         "cluster error_type job namespace team throttle_name",
+		"throttle:fault_ratio:rate5m":            "cluster error_type job namespace team throttle_name",
 		"throttle:canceled_ratio:rate5m":         throttle,
 		"throttle:rejection_probability:highest": throttle,
 		"throttle:rejection_probability:lowest":  throttle,
 		"throttle:call_duration:p99_5m":          throttle,
 		"throttle:fallback_failure_ratio:rate5m": throttle,
 		"throttle:instances:count":               job,
-		"throttle:error_budget:ratio":            "",
-		"throttle:latency_objective:seconds":     "",
+		"throttle:error_budget:ratio":            job,
+		"throttle:latency_objective:seconds":     job,
 		"throttle:breaker_calls_offered:rate5m":  breaker,
 		"throttle:breaker_calls_shed:rate5m":     breaker,
 		"throttle:breaker_shed_ratio:rate5m":     breaker,

@@ -37,8 +37,9 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	}
 	v := &vocabulary{labels: map[string]set{"up": {}}, forms: map[string]set{}}
 	v.learn(t, i.registry)
-	for _, of := range v.labels { // a scrape adds these, the last two where there are some
-		of["job"], of["instance"], of["cluster"], of["namespace"] = true, true, true, true
+	v.add("spillway_objective", []string{"objective", "service"}) // of a rules file
+	for _, of := range v.labels { // a scrape adds these, the last three where there are some
+		of["job"], of["instance"], of["cluster"], of["namespace"], of["team"] = true, true, true, true, true
 	}
 	recording, alerts := readRules(t)
 	v.learnRules(recording)
@@ -94,7 +95,7 @@ func (v *vocabulary) add(metric string, names []string) {
 // form names a combination of labels. Those that say who made or scraped a series do not matter: they are everywhere.
 func form(names []string) string {
 	own := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return n == "cluster" || n == "namespace" || n == "job" || n == "instance" || strings.HasPrefix(n, "otel_scope_")
+		return n == "cluster" || n == "namespace" || n == "team" || n == "job" || n == "instance" || strings.HasPrefix(n, "otel_scope_")
 	})
 	slices.Sort(own)
 	return strings.Join(own, " ")
