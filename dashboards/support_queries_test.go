@@ -29,7 +29,7 @@ func checkWindows(b board) []string {
 	window := regexp.MustCompile(`\[([^\]]+)\]`)
 	return b.everyTarget(func(expr string) string {
 		for _, m := range window.FindAllStringSubmatch(expr, -1) {
-			if m[1] != "$__rate_interval" {
+			if m[1] != "$__rate_interval" && m[1] != "5m" { // of numbers and tables, whatever time is shown
 				return "the window " + m[0]
 			}
 		}
@@ -66,7 +66,7 @@ func checkCounters(b board) []string {
 	counter := regexp.MustCompile(`(\S*?)\b\w+_(?:total|sum|count|bucket)\{`)
 	return b.everyTarget(func(expr string) string {
 		for _, m := range counter.FindAllStringSubmatch(expr, -1) {
-			if !strings.HasSuffix(m[1], "rate(") && !strings.HasSuffix(m[1], "increase(") && !strings.HasPrefix(expr, "count by ") {
+			if !strings.HasSuffix(m[1], "rate(") && !strings.HasSuffix(m[1], "increase(") && !strings.Contains(expr, "count by ") {
 				return "a counter outside rate"
 			}
 		}
@@ -122,7 +122,7 @@ func checkLinks(b board) []string {
 	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers", "throttle-limits", "throttle-backoffs"}
 	uid := regexp.MustCompile(`^/d/([\w-]+)\?`)
 	value := regexp.MustCompile(`\$\w+|\$\{[^}]*\}`)
-	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$`)
+	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$|^\$\{__data\.fields\.place:raw\}$`)
 	var found []string
 	for _, l := range b.links() {
 		m := uid.FindStringSubmatch(l.URL)

@@ -199,7 +199,7 @@ func checkCellLinks(b board) []string {
 
 // checkWorst wants the worst thing and its name: a mean hides a small one that fails.
 func checkWorst(b board) []string {
-	named := regexp.MustCompile(`^(?:topk|bottomk)\(1, |0 \* topk\(1, `)
+	named := regexp.MustCompile(`^(?:label_replace\(label_join\()?(?:topk|bottomk)\(1, |0 \* topk\(1, `)
 	return b.every(func(p panel) []string {
 		if p.Type != "stat" {
 			return nil

@@ -57,10 +57,12 @@ func rules() []rule {
 // linter.
 func exceptions() map[string][]string {
 	return map[string][]string{
-		// Panels about an objective use the time shown, and those about its alerts fixed windows.
-		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window", "Disabled, 1 h"},
-		// Alerts about a whole service have no label instance.
-		"target-job-instance": {"Alerts firing", "Alerts"},
+		// Panels about an objective and about its alerts have fixed windows.
+		"target-rate-interval": {"High succeeded, 1 h", "High failed and objective", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window", "Disabled, 1 h"},
+		// Alerts about a whole service have no label instance, and neither has its objective.
+		"target-job-instance": {
+			"Alerts firing", "Alerts", "Clusters and services", "High failed and objective", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window",
+		},
 	}
 }
 
@@ -127,19 +129,27 @@ func checkVariables(b board) []string {
 		want = []string{"datasource", "cluster", "namespace", "job", "instance", "backoff"}
 	}
 	var found, names []string
+	asked := 0
 	for _, v := range b.Templating.List {
 		names = append(names, v.Name)
+		if v.Hide != 0 {
+			found = append(found, "a filter by "+v.Name+" cannot be seen")
+		}
 		if v.Type != "query" {
 			continue
 		}
-		all, hide := ".+", 0
-		if v.Name == "cluster" || v.Name == "namespace" { // which many do not have
-			all, hide = ".*", 2
+		asked++
+		all := ".+"
+		if v.Name == "cluster" { // which many do not have
+			all = ".*"
 		}
-		if !v.Multi || !v.IncludeAll || v.AllValue != all || v.Hide != hide || v.Refresh != 2 || v.Sort != 1 || !isVariable(v.Datasource) ||
+		if !v.Multi || !v.IncludeAll || v.AllValue != all || v.Refresh != 2 || v.Sort != 1 || !isVariable(v.Datasource) ||
 			!strings.EqualFold(v.Label, v.Name) || !strings.HasPrefix(v.Definition, "label_values(") {
 			found = append(found, fmt.Sprintf("variable %s is %+v: want any number of values, all of them %s, sorted, asked for as the time changes", v.Name, v, all))
 		}
+	}
+	if asked > 3 { // Grafana asks for one after another, before any panel
+		found = append(found, fmt.Sprintf("%d variables ask Prometheus: want three at most", asked))
 	}
 	if len(names) < len(want) || !slices.Equal(names[:len(want)], want) {
 		found = append(found, fmt.Sprintf("variables %v: want %v first", names, want))

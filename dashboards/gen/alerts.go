@@ -97,8 +97,8 @@ func backoffScope() scope {
 // many services no cluster and no namespace.
 func (s scope) of(series metric, more ...matcher) string {
 	all := conditions(
-		matches("alertname", s.alerts), selectedOrNone("cluster", "cluster"), selectedOrNone("namespace", "namespace"),
-		matches("job", "$job"), selectedOrNone("instance", "instance"),
+		matches("alertname", s.alerts), selectedOrNone("cluster", "cluster"), matches("namespace", "$namespace"),
+		matches("job", "$job"), matches("instance", "($instance)?"),
 	)
 	return series.where(append(append(all, s.selected...), more...)...)
 }

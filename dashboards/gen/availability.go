@@ -11,9 +11,6 @@ import (
 func availability() grafana.Dashboard {
 	d := throttleBoard(availabilityUID, "Availability", "Faults of the backends by kind, the objective of High, how "+
 		"fast its error budget burns, and the alerts.", "Faults by kind", "High failed and objective")
-	d.Variables = append(d.Variables, grafana.Choice("objective", "Objective", "The share of High calls that "+
-		"should succeed. The alerts use their own, in the rule throttle:error_budget:ratio.",
-		"99.9 %", "0.999", "99 %", "0.99", "99.5 %", "0.995", "99.95 %", "0.9995", "99.99 %", "0.9999"))
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: availabilitySummary()},
 		{Title: "Alerts, worst first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
@@ -31,19 +28,28 @@ func failedShare(window string, by ...string) string {
 		sum(rateOver(calls().of(isHigh()), window), by...))
 }
 
+// defaultBudget is that of the rules. It is for a Prometheus without them.
+const defaultBudget = 0.001
+
+// budget returns the share of the High calls of each service that its objective allows to fail.
+func budget() string {
+	recorded := metric("throttle:error_budget:ratio").where(inJob()...)
+	return fmt.Sprintf("(%s or %v + 0 * %s)", highest(recorded, ofJob()...), defaultBudget, sum(rateOver(calls().of(isHigh()), "1h"), ofJob()...))
+}
+
 // burnRate returns the burn rate of the error budget of each throttle over a window: 1 is the rate
 // that the objective allows.
 func burnRate(window string) string {
-	return failedShare(window, byThrottle()...) + " / (1 - $objective)"
+	return failedShare(window, byThrottle()...) + " / on (cluster, namespace, job) group_left () " + budget()
 }
 
 // availabilitySummary returns the panels with single numbers at the top.
 func availabilitySummary() []grafana.Panel {
-	answered := sum(rate(calls().selected(isAnswered())), byThrottle()...)
-	succeeded := sharePanel("High succeeded", "no traffic", lowest("1 - "+failedShare("$__range", byThrottle()...)),
+	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
+	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", byProcess()...)),
 		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}},
-		"The share of High calls, over the time shown, that were neither shed nor rejected, of the throttle with the "+
-			"lowest. Calls with other errors, such as a status of 500, count as success. A call that only its fallback "+
+		"The share of High calls of the last hour that were neither shed nor rejected, of the throttle and process with "+
+			"the lowest. Calls with other errors, such as a status of 500, count as success. A call that only its fallback "+
 			"saved counts as failure.")
 	succeeded.Width, succeeded.Decimals, succeeded.Links = 5, 2, []grafana.Link{toOverview()}
 	budget := sharePanel("Budget left", "no traffic", lowest("clamp_min(1 - "+burnRate("30d")+", 0)"),
@@ -57,8 +63,8 @@ func availabilitySummary() []grafana.Panel {
 	burn.Width, burn.Unit, burn.Ratio = 5, "short", false
 	return []grafana.Panel{
 		alertsStat(jobScope(), 5), succeeded, budget, burn,
-		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), byThrottle()...), answered), answered)),
-			thresholds(0.05, 0.25), "The share of the answered calls that the backend rejected, of the worst throttle, "+
+		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), byProcess()...), answered), answered)),
+			thresholds(0.05, 0.25), "The share of the answered calls that the backend rejected, of the worst throttle and process, "+
 				"over all selected priorities and kinds. A single kind warns above 5 % and pages above 25 %."),
 	}
 }
@@ -136,27 +142,27 @@ func burnPairs() []burnPair {
 	return []burnPair{{"1h", "5m", "14.4"}, {"6h", "30m", "6"}, {"1d", "2h", "3"}, {"3d", "6h", "1"}}
 }
 
-// toAlert returns the smaller of both burn rates of the worst throttle, as a share of the factor.
+// toAlert returns the smaller of both burn rates of the worst throttle.
 func (p burnPair) toAlert() string {
 	long, short := burnRate(p.long), burnRate(p.short)
-	return worst("("+long+" < "+short+" or "+short+")") + " / " + p.factor
+	return worst("(" + long + " < " + short + " or " + short + ")")
 }
 
 // objectivePanels returns the panels about the objective of High.
 func objectivePanels() []grafana.Panel {
 	now := make([]grafana.Target, 0, len(burnPairs()))
 	for _, p := range burnPairs() {
-		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: p.long + " and " + p.short + ", of " + p.factor, Instant: true})
+		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: p.long + " and " + p.short + ", alert at " + p.factor, Instant: true})
 	}
 	return []grafana.Panel{
 		{
 			Title: "High failed and objective", Width: 8, Unit: "percentunit", Min: leastShare, Ratio: true, NoValue: "no traffic",
 			Colors: []grafana.Color{{Series: "objective", Color: bad, Dashed: true}}, View: grafana.Graph{Log: true},
-			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the objective " +
+			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the strictest objective " +
 				"allows. Time above the line costs more budget than there is. The axis is logarithmic: 0 is at its foot.",
 			Targets: []grafana.Target{
 				{Expr: atLeast(leastShare, failedShare("$__rate_interval", byThrottle()...)), Legend: throttleLegend()},
-				{Expr: "vector(1 - $objective)", Legend: "objective"},
+				{Expr: "min(" + budget() + ")", Legend: "objective"},
 			},
 		},
 		{
@@ -169,10 +175,11 @@ func objectivePanels() []grafana.Panel {
 			},
 		},
 		{
-			Title: "Burn rate by window", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Bars{},
-			Steps: thresholds(0.5, 1),
-			Description: "How close each alert about the budget is: the smaller burn rate of its two windows, as a share of " +
-				"its factor, for the worst throttle. A full bar fires. With less data than the long window, both say the same.",
+			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 1, NoValue: "no traffic", View: grafana.Bars{},
+			Steps: thresholds(1, 14.4),
+			Description: "The smaller burn rate of the two windows of each alert about the budget, for the worst throttle, and " +
+				"the rate from which on it may fire. The alerts also need enough calls, and that failures go on: they may be " +
+				"silent while a bar is long. With less data than the long window, both say the same.",
 			Targets: now,
 		},
 	}
@@ -189,7 +196,7 @@ func atLeast(limit float64, expr string) string { return fmt.Sprintf("clamp_min(
 
 // callersTable returns the table of what each process gets from each backend.
 func callersTable() grafana.Panel {
-	by := []string{"job", "instance", throttleName()}
+	by := ofJob("instance", throttleName())
 	offered := sum(rate(calls().selected()), by...)
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	rateOf := func(of ...matcher) string { return orZero(sum(rate(calls().selected(of...)), by...), offered) }

@@ -22,7 +22,7 @@ func backoffs() grafana.Dashboard {
 }
 
 // byBackoff are the labels of one backoff.
-func byBackoff() []string { return []string{"job", backoffName()} }
+func byBackoff() []string { return ofJob(backoffName()) }
 
 // backoffSummary returns the panels with single numbers at the top. Each is that of the worst
 // backoff.
@@ -88,7 +88,7 @@ func sleepQuantile(q float64) string {
 
 // backoffPanels returns the panels about delays, throttled calls and waiting times.
 func backoffPanels() []grafana.Panel {
-	by := []string{"job", backoffName()}
+	by := ofJob(backoffName())
 	name := "{{job}} " + legend(backoffName())
 	return []grafana.Panel{
 		{
@@ -131,7 +131,7 @@ func backoffPanels() []grafana.Panel {
 
 // backoffInstancePanels returns the panels about waiting calls, and about single processes.
 func backoffInstancePanels() []grafana.Panel {
-	by := []string{"job", "instance"}
+	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
 		{
@@ -139,7 +139,7 @@ func backoffInstancePanels() []grafana.Panel {
 			Description: "Calls that wait for their turn. In a batch job, as many as there are workers is " +
 				"normal: the service is the limit. If calls keep arriving and this only grows, there are more " +
 				"calls than the service can serve.",
-			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), "job", backoffName()), Legend: "{{job}} " + legend(backoffName())}},
+			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), ofJob(backoffName())...), Legend: "{{job}} " + legend(backoffName())}},
 		},
 		{
 			Title: "Delay by instance", Width: 8, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/spillway-go/spillway/dashboards/internal/grafana"
+import (
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/throttle"
+)
 
 // The uids are part of every link, so they never change.
 const (
@@ -12,6 +15,9 @@ const (
 
 	// place are the variables that every dashboard has.
 	place = "${datasource:queryparam}&${cluster:queryparam}&${namespace:queryparam}"
+
+	// rowPlace are those of the row of a table that a link is in.
+	rowPlace = "${datasource:queryparam}&var-cluster=${__data.fields.place:raw}"
 
 	tag      = "spillway"
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
@@ -56,8 +62,8 @@ func boardLinks(from string) []grafana.Link {
 func placeVariables(of string) []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
-		grafana.Optional("cluster", "Cluster", "Hidden by default, because the label may be missing.", of),
-		grafana.Optional("namespace", "Namespace", "Hidden by default, because the label may be missing.", of),
+		grafana.Optional("cluster", "Cluster", "All, if no service has this label.", of),
+		grafana.Text("namespace", "Namespace", "A regular expression; .* is all, also those without this label."),
 	}
 }
 
@@ -66,10 +72,10 @@ func placeVariables(of string) []grafana.Variable {
 func variables() []grafana.Variable {
 	return append(placeVariables(string(requests())),
 		grafana.Query("job", "Job", "The services whose throttles are shown.", requests().where(selectedPlace()...), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(inJob()...), "instance"),
+		grafana.Text("instance", "Instance", "Processes of these services. A regular expression."),
 		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(selectedJob()...), throttleName()),
-		grafana.Query("priority", "Priority", "Panels about all priorities ignore this.",
-			requests().of(), priority()),
+		grafana.Several("priority", "Priority", "Panels about all priorities ignore this.",
+			throttle.High.String(), throttle.Important.String(), throttle.Medium.String(), throttle.Low.String()),
 	)
 }
 
@@ -77,7 +83,7 @@ func variables() []grafana.Variable {
 func breakerVariables() []grafana.Variable {
 	return append(placeVariables(string(leader())),
 		grafana.Query("job", "Job", "The services whose breakers are shown.", leader().where(selectedPlace()...), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(inJob()...), "instance"),
+		grafana.Text("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet. A regular expression."),
 		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(selectedJob()...), breakerName()),
 	)
 }
@@ -86,7 +92,7 @@ func breakerVariables() []grafana.Variable {
 func limitsVariables() []grafana.Variable {
 	return append(placeVariables(string(bucketRequests())),
 		grafana.Query("job", "Job", "The services whose token buckets are shown.", bucketRequests().where(selectedPlace()...), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", bucketRequests().where(inJob()...), "instance"),
+		grafana.Text("instance", "Instance", "Processes of these services. Processes with one store share its tokens. A regular expression."),
 		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(selectedJob()...), bucketName()),
 	)
 }
@@ -95,7 +101,7 @@ func limitsVariables() []grafana.Variable {
 func backoffVariables() []grafana.Variable {
 	return append(placeVariables(string(backoffCalls())),
 		grafana.Query("job", "Job", "The services whose backoffs are shown.", backoffCalls().where(selectedPlace()...), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Each has a delay of its own.", backoffCalls().where(inJob()...), "instance"),
+		grafana.Text("instance", "Instance", "Processes of these services. Each has a delay of its own. A regular expression."),
 		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(selectedJob()...), backoffName()),
 	)
 }
@@ -111,24 +117,24 @@ func dashboardLink(uid, title string) grafana.Link {
 
 // toThrottle returns a link from a row of a table to its throttle.
 func toThrottle(uid, title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-throttle=${__data.fields." + throttleName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBreaker returns a link from a row of a table to its breaker.
 func toBreaker(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBucket returns a link from a row of a table to its token bucket.
 func toBucket(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-bucket=${__data.fields." + bucketName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBackoff returns a link from a row of a table to its backoff.
 func toBackoff(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + backoffsUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + backoffsUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-backoff=${__data.fields." + backoffName() + ":percentencode}&${__url_time_range}"}
 }

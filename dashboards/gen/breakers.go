@@ -30,14 +30,14 @@ func breakers() grafana.Dashboard {
 // circuitsIn returns the number of circuits in a state, by breaker. Each instance reports all
 // circuits of its fleet, so it is the maximum over instances.
 func circuitsIn(s breaker.State) string {
-	return highest(circuits().ofBreaker(inState(s)), "job", breakerName())
+	return highest(circuits().ofBreaker(inState(s)), ofJob(breakerName())...)
 }
 
 // leaders returns the number of leading processes, by breaker.
 func leaders() string { return sum(leader().ofBreaker(), byBreaker()...) }
 
 // byBreaker are the labels of one breaker.
-func byBreaker() []string { return []string{"job", breakerName()} }
+func byBreaker() []string { return ofJob(breakerName()) }
 
 // breakerLegend names a series by its breaker.
 func breakerLegend() string { return "{{job}} " + legend(breakerName()) }
@@ -65,7 +65,7 @@ func neverRead() []grafana.Mapping {
 // never read the store.
 func oldestSnapshot(by ...string) string {
 	age := snapshotAge().ofBreaker()
-	return highest(fmt.Sprintf("%s or %v + 0 * (%s unless on (job, instance, %s) %s)", age, never, leader().ofBreaker(), breakerName(), age), by...)
+	return highest(fmt.Sprintf("%s or %v + 0 * (%s unless on (cluster, namespace, job, instance, %s) %s)", age, never, leader().ofBreaker(), breakerName(), age), by...)
 }
 
 // breakerSummary returns the panels with single numbers at the top. Each is that of the worst
@@ -175,7 +175,7 @@ func circuitPanels() []grafana.Panel {
 				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
 				"enabled or removed.",
 			Targets: []grafana.Target{{
-				Expr:   sum(highest(circuits().ofBreaker(differs(state(), breaker.Closed.String())), "job", breakerName(), state()), state()),
+				Expr:   sum(highest(circuits().ofBreaker(differs(state(), breaker.Closed.String())), ofJob(breakerName(), state())...), state()),
 				Legend: legend(state()),
 			}},
 		},
@@ -190,7 +190,7 @@ func circuitPanels() []grafana.Panel {
 
 // fleetPanels returns the panels about leaders, snapshots and background failures.
 func fleetPanels() []grafana.Panel {
-	by := []string{"job", "instance", breakerName()}
+	by := ofJob("instance", breakerName())
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
 		{
@@ -236,7 +236,7 @@ func circuitsTable() grafana.Panel {
 			"otelthrottle.WithBreakerDetail(limit) are here, up to that limit. The page /debug/throttle and " +
 			"Manager.List show all of them.",
 		Targets: []grafana.Target{{
-			Expr: highest(circuit().ofBreaker(), "job", breakerName(), tenant(), key(), state()), Instant: true, Table: true,
+			Expr: highest(circuit().ofBreaker(), ofJob(breakerName(), tenant(), key(), state())...), Instant: true, Table: true,
 		}},
 		Columns: []grafana.Column{
 			{Field: state(), Title: "State", Width: 100, Words: stateWords()},

@@ -4,7 +4,7 @@ import "github.com/spillway-go/spillway/dashboards/internal/grafana"
 
 // instancePanels returns the panels about single processes.
 func instancePanels() []grafana.Panel {
-	by := []string{"job", "instance"}
+	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	offered := sum(rate(calls().selected()), by...)
 	return []grafana.Panel{
@@ -31,7 +31,7 @@ func instancePanels() []grafana.Panel {
 			Title: "Calls with an invalid priority", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
 			Description: "Calls with a priority that their throttle does not have. They were treated as the " +
 				"lowest priority. Should be 0: find the caller that computes a wrong priority.",
-			Targets: []grafana.Target{{Expr: sum(rate(clamped().of()), "job", "instance", throttleName()), Legend: name + " " + legend(throttleName())}},
+			Targets: []grafana.Target{{Expr: sum(rate(clamped().of()), ofJob("instance", throttleName())...), Legend: name + " " + legend(throttleName())}},
 		},
 		{
 			Title: "Series of throttle_calls_total", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
@@ -45,7 +45,7 @@ func instancePanels() []grafana.Panel {
 // runtimePanels returns the panels about the Go runtime. They need the collectors that the
 // Prometheus client registers by default.
 func runtimePanels() []grafana.Panel {
-	by := []string{"job", "instance"}
+	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	of := func(name string) string { return metric(name).where(selectedJob()...) }
 	return []grafana.Panel{

@@ -27,7 +27,7 @@ func limits() grafana.Dashboard {
 }
 
 // byBucket are the labels of one limit, with all its keys.
-func byBucket() []string { return []string{"job", bucketName()} }
+func byBucket() []string { return ofJob(bucketName()) }
 
 // bucketLegend names a series by its limit.
 func bucketLegend() string { return "{{job}} " + legend(bucketName()) }
@@ -111,7 +111,7 @@ const (
 
 // bucketsTable returns the table of token buckets, most requests without a store first.
 func bucketsTable() grafana.Panel {
-	by := []string{"job", bucketName()}
+	by := ofJob(bucketName())
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	return grafana.Panel{
 		Title: "Buckets", Width: 24, Unit: "short", NoValue: "no token bucket", View: grafana.Table{SortBy: []grafana.Sort{{Title: "No store"}, {Title: "Denied"}}},
@@ -168,7 +168,7 @@ func requestPanels() []grafana.Panel {
 
 // tokenPanels returns the panels about tokens and waiting requests.
 func tokenPanels() []grafana.Panel {
-	by := []string{"job", bucketName()}
+	by := ofJob(bucketName())
 	name := "{{job}} " + legend(bucketName())
 	return []grafana.Panel{
 		{
@@ -225,7 +225,7 @@ func storePanels() []grafana.Panel {
 				"share_denied are those of LocalShare, in each process. Should be 0. For a few seconds it is a store " +
 				"that fails over.",
 			Targets: []grafana.Target{{
-				Expr:   sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), "job", bucketName(), result()) + " > 0",
+				Expr:   sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), ofJob(bucketName(), result())...) + " > 0",
 				Legend: "{{job}} " + legend(bucketName()) + " " + legend(result()),
 			}},
 		},
@@ -234,7 +234,7 @@ func storePanels() []grafana.Panel {
 
 // bucketInstancePanels returns the panels about single processes.
 func bucketInstancePanels() []grafana.Panel {
-	by := []string{"job", "instance"}
+	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
 		{

@@ -47,7 +47,7 @@ func generate(folder fs.FS) (map[string][]byte, error) {
 		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
 		"limits.json": limits(), "backoffs.json": backoffs(),
 	} {
-		text, err := dashboard.JSON()
+		text, err := inClusters(dashboard).JSON()
 		if err != nil {
 			return nil, err
 		}

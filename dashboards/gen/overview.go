@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle"
@@ -13,9 +14,10 @@ func overview() grafana.Dashboard {
 		"and cause. Start here if calls are shed, and choose the throttle at the top of the table.",
 		"Calls by outcome", "Failed share by priority")
 	d.Rows = []grafana.Row{
+		{Height: 5, Panels: []grafana.Panel{servicesTable()}},
 		{Height: 4, Panels: summaryPanels()},
 		{Title: "Throttles and alerts, worst first", Height: 5, Panels: []grafana.Panel{throttlesTable()}},
-		{Height: 7, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
+		{Height: 5, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
 		{Title: "Calls", Height: 10, Panels: callPanels()},
 		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
 		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
@@ -32,8 +34,10 @@ func overview() grafana.Dashboard {
 	return d
 }
 
-// byThrottle are the labels of one throttle.
-func byThrottle() []string { return []string{"job", throttleName()} }
+// byThrottle are the labels of one throttle, and byProcess those of one in one process: of two processes one may get
+// nothing from its backend, and the sum of both would hide it.
+func byThrottle() []string { return ofJob(throttleName()) }
+func byProcess() []string  { return ofJob("instance", throttleName()) }
 
 // throttleLegend names a series by its throttle.
 func throttleLegend() string { return "{{job}} " + legend(throttleName()) }
@@ -70,9 +74,9 @@ func highCalls(more ...matcher) string { return calls().of(append(conditions(isH
 
 // topFault returns the kind of faults with the largest share of the answers of any throttle.
 func topFault() string {
-	answered := sum(rate(calls().selected(isAnswered())), byThrottle()...)
-	faults := sum(rate(calls().selected(isRejected())), "job", throttleName(), errorType())
-	kinds := labelReplace(faults+" / on (job, "+throttleName()+") group_left () ("+answered+" > 0)", errorType(), "no kind", errorType(), "")
+	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
+	faults := sum(rate(calls().selected(isRejected())), ofJob("instance", throttleName(), errorType())...)
+	kinds := labelReplace(faults+" / on ("+strings.Join(byProcess(), ", ")+") group_left () ("+answered+" > 0)", errorType(), "no kind", errorType(), "")
 	return worst(kinds+" > 0") + " or on () " + labelReplace("0 * "+sum(rate(calls().selected())), errorType(), "none", "", "")
 }
 
@@ -82,23 +86,22 @@ func summaryPanels() []grafana.Panel {
 		"most, as a share of the answers of one throttle. The alerts warn above 5 % and page above 25 %.")
 	fault.Targets[0].Legend = legend(errorType())
 	fault.Links = []grafana.Link{toAvailability()}
-	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, byThrottle()...)), thresholds(0.001, 0.01),
-		"The share of the High calls that were shed, rejected or timed out, of the throttle with the highest, for all "+
-			"priorities selected. Should be 0: other calls are shed to protect these.")
-	high.Decimals, high.Links = 2, []grafana.Link{toAvailability()}
+	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, byProcess()...)), thresholds(0.001, 0.01),
+		"The share of the High calls that were shed, rejected or timed out, of the throttle and process with the highest, "+
+			"for all priorities selected. Should be 0: other calls are shed to protect these.")
+	fault.Width = 5
+	high.Width, high.Decimals, high.Links = 5, 2, []grafana.Link{toAvailability()}
+	shed := sharePanel("Shed", "no traffic", worst(shedShare(byProcess()...)), thresholds(0.05, 0.5), "The share of the offered "+
+		"calls that the worst throttle of any process sheds. 0 is normal, and a few percent for some minutes are the normal work of "+
+		"a throttle. If it lasts, add capacity to the backend or reduce the load.")
+	shed.Width = 5
 	return []grafana.Panel{
 		alertsStat(throttleScope(), 5, toAvailability()),
 		high,
 		fault,
-		sharePanel("Shed", "no traffic", worst(shedShare(byThrottle()...)), thresholds(0.05, 0.5), "The share of the offered "+
-			"calls that the worst throttle sheds. 0 is normal, and a few percent for some minutes are the normal work of "+
-			"a throttle. If it lasts, add capacity to the backend or reduce the load."),
-		sharePanel("Accepted", "no answers", lowest(acceptedShare(byThrottle()...)),
-			[]grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.9, Color: good}},
-			"The share of the answered calls that the backend accepted, of the throttle with the lowest. Near 100 % is "+
-				"healthy. In an overload it settles at 50 % with SRE and 90 % with Tiered."),
+		shed,
 		{
-			Title: "Offered", Width: 3, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
+			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
 			Description: "Calls through the selected throttles that have ended or were shed. Compare with a " +
 				"normal day. Much more is an overload, or callers that retry. Much less may be calls that hang: " +
 				"those are only in flight.",

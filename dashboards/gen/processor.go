@@ -17,7 +17,7 @@ func processorProbability() metric { return name(semconv.MetricProcessorProbabil
 // processorPanels returns the panels about calls that wait for a processor of the process that serves
 // them. Its throttles share one wait, so most ignore the selected throttles.
 func processorPanels() []grafana.Panel {
-	by, name := []string{"job", "instance"}, "{{job}} {{instance}}"
+	by, name := ofJob("instance"), "{{job}} {{instance}}"
 	causedByProcessor := equals(cause(), throttle.CauseProcessor.String())
 	return []grafana.Panel{
 		{

@@ -28,7 +28,7 @@ func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
 // retryPanels returns the panels about retries.
 func retryPanels() []grafana.Panel {
-	by := []string{"job", retryName()}
+	by := ofJob(retryName())
 	name := "{{job}} " + legend(retryName())
 	return []grafana.Panel{
 		{

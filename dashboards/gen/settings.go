@@ -32,7 +32,7 @@ func changesOf(kind, variable string, panels ...string) grafana.Annotation {
 
 // settingsPanels returns the panels about settings that an operator can change.
 func settingsPanels() []grafana.Panel {
-	ages := "time() - " + highest(changed().where(selectedJob()...), "job", tuningKind(), tuningName(), tuningSource())
+	ages := "time() - " + highest(changed().where(selectedJob()...), ofJob(tuningKind(), tuningName(), tuningSource())...)
 	return []grafana.Panel{
 		{
 			Title: "Mode of throttles", Width: 7, Unit: "short", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
@@ -47,7 +47,7 @@ func settingsPanels() []grafana.Panel {
 			Description: "Throttles, breakers, buckets and backoffs whose settings are not those of the code: the highest " +
 				"number of any instance, by source. All instances have the same file, so lines that differ by instance mean " +
 				"that one has refused it.",
-			Targets: []grafana.Target{{Expr: highest(overrides().where(selectedJob()...), "job", tuningSource()), Legend: "{{job}} " + legend(tuningSource())}},
+			Targets: []grafana.Target{{Expr: highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), Legend: "{{job}} " + legend(tuningSource())}},
 		},
 		{
 			Title: "Last changes", Width: 10, Unit: "short", NoValue: "no change yet", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Ago", Ascending: true}}},

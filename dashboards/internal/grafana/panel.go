@@ -176,9 +176,7 @@ func property(id string, value any) object { return object{"id": id, "value": va
 func (p Panel) overrides() []object {
 	all := objects(p.Colors, Color.override)
 	for _, c := range p.Columns {
-		if !c.Hidden {
-			all = append(all, c.override())
-		}
+		all = append(all, c.override())
 	}
 	if _, ok := p.View.(Table); ok { // the text is for an empty table, and not for its empty cells
 		all = append(all, override("/.*/", property("noValue", "")))

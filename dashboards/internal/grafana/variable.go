@@ -2,13 +2,12 @@ package grafana
 
 import "strings"
 
-// Variable is a drop-down list at the top of a dashboard. Use [Datasource], [Query] or [Choice] to
-// make one.
+// Variable is a drop-down list at the top of a dashboard. Use [Datasource], [Query], [Text] or
+// [Several] to make one.
 type Variable struct {
 	Name        string
 	Label       string
 	Description string
-	Hidden      bool
 	of          object // properties of its type
 }
 
@@ -33,35 +32,36 @@ func Query(name, label, description, selector, of string) Variable {
 	}}
 }
 
-// Optional returns a variable for a label that may be missing. It is hidden until its "hide" is
-// set to 0. A link may choose a value of it all the same.
+// Optional returns a variable for a label that may be missing. All of its values include none.
 func Optional(name, label, description, selector string) Variable {
 	v := Query(name, label, description, selector, name)
-	v.Hidden, v.of["allValue"] = true, ".*"
+	v.of["allValue"] = ".*"
 	return v
 }
 
-// Choice returns a variable with fixed values, of which users select one. The arguments are pairs
-// of text and value. The default is the first.
-func Choice(name, label, description string, texts ...string) Variable {
-	var options []object
-	var pairs []string
-	for i := 0; i+1 < len(texts); i += 2 {
-		options = append(options, object{"selected": i == 0, "text": texts[i], "value": texts[i+1]})
-		pairs = append(pairs, texts[i]+" : "+texts[i+1])
+// Text returns a variable that users type, a regular expression. It asks Prometheus for nothing. The default is all values.
+func Text(name, label, description string) Variable {
+	const all = ".*"
+	return Variable{Name: name, Label: label, Description: description, of: object{
+		"type": "textbox", "query": all, "current": object{"selected": true, "text": all, "value": all},
+		"options": []object{{"selected": true, "text": all, "value": all}},
+	}}
+}
+
+// Several returns a variable with fixed values, of which users select any number. The default is all of them, and others.
+func Several(name, label, description string, values ...string) Variable {
+	options := []object{{"selected": true, "text": "All", "value": "$__all"}}
+	for _, v := range values {
+		options = append(options, object{"selected": false, "text": v, "value": v})
 	}
 	return Variable{Name: name, Label: label, Description: description, of: object{
-		"type": "custom", "query": strings.Join(pairs, ", "), "multi": false, "includeAll": false,
-		"options": options, "current": options[0],
+		"type": "custom", "query": strings.Join(values, ","), "multi": true, "includeAll": true, "allValue": ".+",
+		"options": options, "current": object{"selected": true, "text": []string{"All"}, "value": []string{"$__all"}},
 	}}
 }
 
 func (v Variable) object() object {
-	hide := 0
-	if v.Hidden {
-		hide = 2
-	}
-	o := object{"name": v.Name, "label": v.Label, "description": v.Description, "hide": hide, "skipUrlSync": false}
+	o := object{"name": v.Name, "label": v.Label, "description": v.Description, "hide": 0, "skipUrlSync": false}
 	for key, value := range v.of {
 		o[key] = value
 	}

@@ -127,6 +127,9 @@ func (Table) custom() object {
 }
 
 func (c Column) override() object {
+	if c.Hidden { // links of the row can use it
+		return override(c.Field, property("custom.hidden", true))
+	}
 	properties := []object{property("displayName", c.Title)}
 	if c.Unit != "" {
 		properties = append(properties, property("unit", c.Unit))
@@ -156,15 +159,12 @@ func (p Panel) transformations() []object {
 	if _, ok := p.View.(Table); !ok {
 		return nil
 	}
-	order, hidden := object{}, object{"Time": true}
+	order := object{}
 	for i, c := range p.Columns {
 		order[c.Field] = i
-		if c.Hidden {
-			hidden[c.Field] = true
-		}
 	}
 	return []object{
 		{"id": "merge", "options": object{}},
-		{"id": "organize", "options": object{"excludeByName": hidden, "indexByName": order, "renameByName": object{}}},
+		{"id": "organize", "options": object{"excludeByName": object{"Time": true}, "indexByName": order, "renameByName": object{}}},
 	}
 }

@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,14 +41,16 @@ func (s *stack) panelsHostile(t *testing.T) {
 		}
 		chosen := byDefault(q.board(of))
 		for name, value := range map[string]string{
-			"job": hostileJob, "instance": hostileInstance, "throttle": hostileName, "breaker": hostileName, "bucket": hostileName,
+			"job": hostileJob, "throttle": hostileName, "breaker": hostileName, "bucket": hostileName,
 			"backoff":  hostileName,
-			"priority": "high", "cluster": fixtureCluster, "namespace": fixtureNamespace,
+			"priority": "high", "cluster": fixtureCluster,
 		} {
 			if _, ok := chosen[name]; ok {
 				chosen[name] = choice{values: []string{value}, several: true}
 			}
 		}
+		chosen["instance"] = choice{values: []string{regexp.QuoteMeta(hostileInstance)}} // which is typed
+		chosen["namespace"] = choice{values: []string{fixtureNamespace}}
 		for _, modern := range []bool{false, true} {
 			i := inGrafana(chosen)
 			i.modern = modern

@@ -10,6 +10,7 @@ import (
 // TestEndToEnd_NativeHistograms executes every query of the dashboards, and the rules, for a service whose exporter sends native
 // histograms. TestEndToEnd does so for classic ones.
 func TestEndToEnd_NativeHistograms(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, 5, nativeHistograms()) // slower than usual: protobuf takes long under the race detector
 	for _, part := range []struct {
 		name string

@@ -109,15 +109,17 @@ func (i interpolation) escapeOne(value string) string {
 // promDuration writes a duration as PromQL has it.
 func promDuration(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
-// byDefault returns the default value in Grafana: All, or the first option.
+// byDefault returns the default value in Grafana: All, or the text.
 func byDefault(d dashboard) map[string]choice {
 	chosen := map[string]choice{}
 	for _, v := range d.Templating.List {
 		switch {
 		case v.Type == "query":
 			chosen[v.Name] = choice{values: []string{v.AllValue}, literal: true, several: v.Multi || v.IncludeAll}
-		case v.Type == "custom" && len(v.Options) > 0:
-			chosen[v.Name] = choice{values: []string{v.Options[0].Value}, several: v.Multi || v.IncludeAll}
+		case v.IncludeAll:
+			chosen[v.Name] = choice{values: []string{v.AllValue}, literal: true, several: true}
+		case v.Type == "textbox":
+			chosen[v.Name] = choice{values: []string{v.Query.(string)}}
 		}
 	}
 	return chosen
@@ -170,13 +172,13 @@ func TestVariables_OfferAll(t *testing.T) {
 	for file, d := range readDashboards(t) {
 		for _, v := range d.Templating.List {
 			all := ".+"
-			if v.Name == "cluster" || v.Name == "namespace" { // which many do not have
+			if v.Name == "cluster" { // which many do not have
 				all = ".*"
 			}
 			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != all) {
 				t.Errorf("%s, variable %s: got multi %v, includeAll %v, allValue %q want true, true and %s", file, v.Name, v.Multi, v.IncludeAll, v.AllValue, all)
 			}
-			if !slices.Contains([]string{"query", "custom", "datasource"}, v.Type) {
+			if !slices.Contains([]string{"query", "custom", "textbox", "datasource"}, v.Type) {
 				t.Errorf("%s, variable %s: got type %s, which these tests do not know", file, v.Name, v.Type)
 			}
 		}

@@ -144,20 +144,9 @@ func TestRules(t *testing.T) {
 	run(t, "dashboards/rules", promtool(t), "check", "rules", "--lint=all", "--lint-fatal", "recording.yml", "alerts.yml")
 }
 
-// TestRuleCases lets promtool run the cases of the rules. Promtool takes the series of the cases as they are written. So the cases
-// are checked against the vocabulary first: they must be about series that the library exposes.
-func TestRuleCases(t *testing.T) {
-	t.Parallel() // with TestEndToEnd, which waits most of the time
-	v := libraryVocabulary(t)
-	checkRuleNames(t, v)
-	casesSpeakOfWhatThereIs(t, v)
-	for file := range readRuleTests(t) {
-		if testing.Short() && slices.Contains([]string{"cardinality_test.yml", "days_test.yml"}, file) {
-			continue // a third of the time of all
-		}
-		run(t, "dashboards/rules", promtool(t), "test", "rules", file)
-	}
-}
+// TestRuleCases checks the cases of the rules against the vocabulary: they must be about series that the library
+// exposes. Package rules runs them.
+func TestRuleCases(t *testing.T) { casesSpeakOfWhatThereIs(t, libraryVocabulary(t)) }
 
 func promtool(t *testing.T) string { return program.Find(t, "prometheus", "promtool") }
 

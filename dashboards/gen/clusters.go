@@ -1,0 +1,81 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+)
+
+// ofJob are the labels of a part of a service. A cluster or a namespace alone may fail, and the sum over all of them
+// would hide it. To PromQL a missing label is an empty one.
+func ofJob(labels ...string) []string {
+	return append([]string{"cluster", "namespace", "job"}, labels...)
+}
+
+// tilesWindow is the window of numbers and tables. One that depends on the time shown would differ between both.
+const tilesWindow = "5m"
+
+// inClusters shows which cluster and which namespace a series is from, on each panel of a dashboard: before the job in
+// a legend, and in columns of a table.
+func inClusters(d grafana.Dashboard) grafana.Dashboard {
+	for _, row := range d.Rows {
+		for i, p := range row.Panels {
+			_, table := p.View.(grafana.Table)
+			_, stat := p.View.(grafana.Stat)
+			for j, t := range p.Targets {
+				if table || stat {
+					t.Expr = strings.ReplaceAll(t.Expr, "$__rate_interval", tilesWindow)
+				}
+				if table {
+					t.Expr = `label_join(` + t.Expr + `, "place", "&var-namespace=", "cluster", "namespace")`
+				} else if strings.Contains(t.Legend, "{{job}}") {
+					t.Expr = `label_replace(label_join(` + t.Expr + `, "job", " ", "cluster", "namespace", "job"), "job", "$1", "job", " *(.*)")`
+				}
+				p.Targets[j] = t
+			}
+			if table {
+				row.Panels[i].Columns = placeColumns(p.Columns)
+			}
+		}
+	}
+	return d
+}
+
+// placeColumns adds the columns of the place before that of the job. Links of a row need the hidden one: a label that no
+// series has is no field, but the joined labels always are.
+func placeColumns(columns []grafana.Column) []grafana.Column {
+	at := slices.IndexFunc(columns, func(c grafana.Column) bool { return c.Field == "job" })
+	if at < 0 || slices.ContainsFunc(columns, func(c grafana.Column) bool { return c.Field == "cluster" }) {
+		return append(columns, grafana.Column{Field: "place", Hidden: true})
+	}
+	return slices.Insert(columns, at, grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"},
+		grafana.Column{Field: "place", Hidden: true})
+}
+
+// servicesTable returns the table to begin with: which cluster, and which service in it.
+func servicesTable() grafana.Panel {
+	by := ofJob()
+	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
+	critical := throttleScope().of("ALERTS", firing(), equals("severity", "critical"))
+	return grafana.Panel{
+		Title: "Clusters and services", Width: 24, Unit: "short", NoValue: "no throttle",
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}}},
+		Description: "Each service in each cluster and namespace, the one with the most failed High calls first. Choose a " +
+			"service to see only that one. Pages are critical alerts that fire, also muted ones.",
+		Targets: []grafana.Target{
+			query(hurtShare(highCalls, by...)), query(shedShare(by...)), query(sum(rate(calls().selected()), by...)),
+			query(aggregate("count", critical, by)), query(sum(mode().of(isNotEnforcing()), by...)),
+		},
+		Columns: []grafana.Column{
+			{Field: "job", Title: "Service", Links: []grafana.Link{{
+				Title: "Only this service", URL: "/d/" + overviewUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}&${__url_time_range}",
+			}}},
+			{Field: "Value #A", Title: "High failed", Unit: "percentunit", Width: 110, Steps: thresholds(0.001, 0.01)},
+			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+			{Field: "Value #C", Title: "Offered", Unit: "reqps", Width: 110},
+			{Field: "Value #D", Title: "Pages", Unit: "short", Width: 80, Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}}},
+			{Field: "Value #E", Title: "Not enforcing", Unit: "short", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
+		},
+	}
+}

@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+)
+
+// slowCases are about days, or thousands of series: a third of the time of all. -short leaves them out.
+func slowCases() []string { return []string{"cardinality_test.yml", "days_test.yml"} }
+
+// TestCases runs each file of cases with those groups of rules that it names: the others cost as much, and say nothing.
+func TestCases(t *testing.T) {
+	promtool, folder := program.Find(t, "prometheus", "promtool"), program.File(t, "dashboards/rules")
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.yml"))
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%s: got %d files of cases and error %v want 15 at least", folder, len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if testing.Short() && slices.Contains(slowCases(), name) {
+			continue
+		}
+		t.Run(strings.TrimSuffix(name, "_test.yml"), func(t *testing.T) {
+			t.Parallel()
+			to := t.TempDir()
+			copyCases(t, folder, name, to)
+			cmd := exec.Command(promtool, "test", "rules", name)
+			cmd.Dir = to
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("promtool: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// copyCases copies a file of cases, and of its rules the groups that it names.
+func copyCases(t *testing.T, from, name, to string) {
+	t.Helper()
+	var cases struct {
+		RuleFiles []string `yaml:"rule_files"`
+		Groups    []string `yaml:"group_eval_order"`
+	}
+	write(t, to, name, read(t, filepath.Join(from, name), &cases))
+	for _, of := range cases.RuleFiles {
+		var rules struct {
+			Groups []map[string]any `yaml:"groups"`
+		}
+		text := read(t, filepath.Join(from, of), &rules)
+		if of == "recording.yml" || of == "alerts.yml" {
+			rules.Groups = slices.DeleteFunc(rules.Groups, func(g map[string]any) bool {
+				return !slices.Contains(cases.Groups, g["name"].(string))
+			})
+			var err error
+			if text, err = yaml.Marshal(rules); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, to, of, text)
+	}
+}
+
+func read(t *testing.T, file string, into any) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = yaml.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return text
+}
+
+func write(t *testing.T, folder, name string, text []byte) {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
