@@ -2,10 +2,15 @@
 //
 //	go generate ./dashboards
 //
+// With -to it writes all that another repository needs instead, for a label of clusters that has another name:
+//
+//	go run github.com/spillway-go/spillway/dashboards/gen@latest -cluster region -to monitoring
+//
 // All metric and label names come from otelthrottle, so a name that changes there changes here too.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,7 +20,16 @@ import (
 )
 
 func main() {
-	if err := write("."); err != nil {
+	cluster := flag.String("cluster", "cluster", "`label` of series that names a cluster")
+	to := flag.String("to", "", "`folder` for a copy of dashboards, rules and the base for kustomize")
+	flag.Parse()
+	var err error
+	if *to != "" {
+		err = export(*to, *cluster)
+	} else {
+		err = write(".")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

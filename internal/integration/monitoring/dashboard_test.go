@@ -40,7 +40,6 @@ type variable struct {
 	Multi      bool
 	IncludeAll bool
 	AllValue   string
-	Options    []struct{ Value string }
 }
 
 type annotation struct{ Name, Expr string }
