@@ -29,6 +29,7 @@ var files embed.FS
 type Page struct {
 	html        []byte
 	controls    atomic.Pointer[controls] // nil without Control
+	runbooks    atomic.Pointer[runbooks] // nil without Runbooks
 	csp         string                   // Content-Security-Policy
 	process     process
 	stats       func() throttle.ProcessorStats // throttle.Processor, except in tests

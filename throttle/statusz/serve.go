@@ -12,14 +12,14 @@ import (
 // ServeHTTP answers with the page, or with the format that ?format= or the Accept header names:
 // html, json or stream. The page may be mounted at any path. Only GET and HEAD are allowed. HEAD
 // returns the status and header of GET and starts no sampling. The handler of [Page.Control] answers
-// the format control.
+// the format control, and that of [Page.Runbooks] the format runbooks.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.setHeaders(w.Header())
 	switch {
 	case !p.valid():
 		http.Error(w, "statusz: the Page is nil or was not made with New", http.StatusServiceUnavailable)
 		return
-	case p.serveControl(w, r):
+	case p.serveControl(w, r), p.serveRunbooks(w, r):
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
@@ -105,7 +105,7 @@ func (p *Page) serveDocument(w http.ResponseWriter, r *http.Request, f format) {
 	if c := p.controls.Load(); c != nil {
 		html = c.html
 	}
-	_ = p.newChunkWriter(w).write(html, nil) // the client may have disconnected
+	_ = p.newChunkWriter(w).write(p.withRunbooks(html), nil) // the client may have disconnected
 }
 
 // serveJSON answers with the latest sample, and waits for the first if there is none yet.
