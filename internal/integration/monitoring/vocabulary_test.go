@@ -38,7 +38,7 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	v := &vocabulary{labels: map[string]set{"up": {}}, forms: map[string]set{}}
 	v.learn(t, i.registry)
 	v.add("spillway_objective", []string{"objective", "service"}) // of a rules file
-	for _, of := range v.labels { // a scrape adds these, the last three where there are some
+	for _, of := range v.labels {                                 // a scrape adds these, the last three where there are some
 		of["job"], of["instance"], of["cluster"], of["namespace"], of["team"] = true, true, true, true, true
 	}
 	recording, alerts := readRules(t)

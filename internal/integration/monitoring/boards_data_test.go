@@ -1,0 +1,146 @@
+package monitoring
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+)
+
+// What the data of two clusters are made of. Half has one instance that is well, and one that gets nothing from its backend.
+const (
+	dataStep, dataSteps = 15 * time.Second, 40
+	halfJob             = "half"
+)
+
+// A backfill is text for promtool: series with all their samples.
+type backfill struct {
+	text strings.Builder
+	end  time.Time
+}
+
+// add writes the samples of a series.
+func (b *backfill) add(name, labels string, value func(step int) float64) {
+	for step := range dataSteps {
+		at := b.end.Add(-time.Duration(dataSteps-1-step) * dataStep)
+		fmt.Fprintf(&b.text, "%s{%s} %v %d\n", name, labels, value(step), at.Unix())
+	}
+}
+
+// prometheusOf starts a Prometheus with the data, without waiting for scrapes.
+func prometheusOf(t *testing.T, b *backfill) server {
+	t.Helper()
+	folder := t.TempDir()
+	b.text.WriteString("# EOF\n")
+	file := write(t, []byte(b.text.String()), folder, "data.om")
+	create := exec.Command(program.Find(t, "prometheus", "promtool"), "tsdb", "create-blocks-from", "openmetrics", "--quiet", file, folder)
+	if out, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("promtool: %v\n%s", err, out)
+	}
+	config := write(t, []byte("scrape_configs: []\n"), folder, "prometheus.yml")
+	return server{program.Serve(t, program.Find(t, "prometheus", "prometheus"), "/-/ready", func(address string) []string {
+		return []string{"--config.file=" + config, "--storage.tsdb.path=" + folder, "--web.listen-address=" + address}
+	})}
+}
+
+// twoClusters returns what two clusters with three services each expose, no series of the two alike, and the service half.
+func twoClusters(t *testing.T) *backfill {
+	t.Helper()
+	i := newInstance(t)
+	for range 10 {
+		i.doEverything(t, t.Context())
+	}
+	families, err := i.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &backfill{end: time.Now().Add(2 * time.Minute)}
+	for _, cluster := range []string{"eu", "us"} {
+		for _, job := range []string{"shop", "mail", "search"} {
+			place := fmt.Sprintf(`cluster=%q,namespace="web",job=%q,instance="%[1]s-%[2]s:9464"`, cluster, job)
+			for _, f := range families {
+				b.addFamily(f, place)
+			}
+			b.addAlerts(place)
+		}
+	}
+	b.addHalf()
+	return b
+}
+
+// addFamily adds the series of a family. How fast a counter grows, and how high a gauge is, depends on all labels.
+func (b *backfill) addFamily(f *dto.MetricFamily, place string) {
+	var text strings.Builder
+	if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+		panic(err) // of a strings.Builder
+	}
+	for line := range strings.Lines(text.String()) {
+		at := strings.LastIndexByte(strings.TrimSpace(line), ' ')
+		if line[0] == '#' || at < 0 {
+			continue
+		}
+		series, labels, _ := strings.Cut(line[:at], "{")
+		labels = strings.TrimSuffix(labels, "}")
+		if labels != "" {
+			labels += ","
+		}
+		var was float64
+		_, _ = fmt.Sscan(line[at+1:], &was)
+		factor, later := 0.6+0.4*part(place+series+labels), 0.0
+		if _, le, bucketed := strings.Cut(labels, `le="`); bucketed { // of which none may grow less than one before it
+			bound := math.Inf(1)
+			_, _ = fmt.Sscanf(le, "%g", &bound)
+			factor, later = 0.6+0.4*part(place), 10*part(place)*(1-1/(1+min(bound, 2)))
+		}
+		counter := slices.ContainsFunc([]string{"_total", "_bucket", "_count", "_sum"}, func(end string) bool { return strings.HasSuffix(series, end) })
+		b.add(series, labels+place, func(step int) float64 {
+			if counter {
+				return ((was+1)*factor + later) * float64(step)
+			}
+			return (was + 0.1) * factor
+		})
+	}
+}
+
+// part returns a number from 0 to 1 that depends on a text.
+func part(text string) float64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return float64(h.Sum32()%1000) / 1000
+}
+
+// addAlerts adds a critical alert about each kind of thing, as the rules would.
+func (b *backfill) addAlerts(place string) {
+	for name, label := range map[string]string{
+		"ThrottleBackendDown": "throttle_name", "ThrottleBreakerSheddingSevere": "throttle_breaker_name",
+		"ThrottleBucketStoreFailingOpen": "throttle_bucket_name", "ThrottleBackoffStuck": "throttle_backoff_name",
+	} {
+		labels := fmt.Sprintf(`alertname=%q,severity="critical",component="throttle",%s=%q,%s`, name, label, dottedName, place)
+		b.add("ALERTS", `alertstate="firing",`+labels, func(int) float64 { return 1 })
+		b.add("ALERTS_FOR_STATE", labels, func(int) float64 { return float64(b.end.Add(-time.Duration(60*(1+part(place))) * time.Second).Unix()) })
+	}
+}
+
+// addHalf adds the service with an instance that is well, and one in an outage, which sends one call in a hundred.
+func (b *backfill) addHalf() {
+	for instance, perStep := range map[string][3]float64{"well": {1500, 0, 0}, "dead": {0, 15, 1485}} {
+		for n, how := range []string{
+			`throttle_decision="admitted",throttle_outcome="accepted"`,
+			`throttle_decision="admitted",throttle_outcome="rejected",error_type="availability"`,
+			`throttle_decision="shed",throttle_outcome="shed",throttle_cause="own",error_type="shed"`,
+		} {
+			labels := fmt.Sprintf(`job=%q,instance=%q,throttle_name="stock",throttle_priority="high",%s`, halfJob, instance, how)
+			b.add("throttle_calls_total", labels, func(step int) float64 { return perStep[n] * float64(step) })
+		}
+		b.add("throttle_window_requests", fmt.Sprintf(`job=%q,instance=%q,throttle_name="stock",throttle_priority="high"`, halfJob, instance), func(int) float64 { return 100 })
+	}
+}

@@ -1,0 +1,92 @@
+package monitoring
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+)
+
+// TestBoards asks each query of each board with the data of two clusters. Each must have an answer, and one that depends on the
+// cluster: what two clusters have together hides which of them fails.
+func TestBoards(t *testing.T) {
+	t.Parallel()
+	s := &stack{by: 1, prometheus: prometheusOf(t, twoClusters(t))}
+	t.Run("clusters", s.clusters)
+	t.Run("one dead instance", s.deadInstance)
+}
+
+func (s *stack) clusters(t *testing.T) {
+	questions, of := asked(t)
+	for _, q := range questions {
+		if q.kind != ofPanel {
+			continue
+		}
+		sums := map[string]float64{}
+		for _, cluster := range []string{"", "eu", "us"} {
+			i := inGrafana(byDefault(q.board(of)))
+			i.scrape = 15 * time.Second
+			i.chosen["job"] = choice{values: []string{"shop", "mail", "search"}, several: true}
+			if cluster != "" {
+				i.chosen["cluster"] = choice{values: []string{cluster}, several: true}
+			}
+			expr, _ := s.ready(t, q, i)
+			answer, err := s.prometheus.instant(expr)
+			if err != nil || len(answer) == 0 {
+				t.Errorf("%s: %s: got error %v and %d series want some", q.where, expr, err, len(answer))
+			}
+			for _, one := range answer {
+				sums[cluster] += one.Value.number()
+			}
+		}
+		if _, alike := alikePanels()[q.where]; !alike && same(sums["eu"], sums[""]) && same(sums["us"], sums[""]) {
+			t.Errorf("%s: got %v in one cluster and in both: the panel hides which it is: %s", q.where, sums[""], q.text)
+		}
+	}
+}
+
+// alikePanels show the same in both clusters, with the reason.
+func alikePanels() map[string]string {
+	return map[string]string{
+		"availability.json, stat Budget left":                     "the budget of each is spent",
+		"availability.json, timeseries High failed and objective": "all have one objective",
+		"breakers.json, stat Snapshot age":                        "each cluster has a process that has never read the store",
+	}
+}
+
+func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
+
+// deadInstance expects no green number on the boards of throttles while one of two instances is in an outage.
+func (s *stack) deadInstance(t *testing.T) {
+	for _, name := range []string{"overview", "availability"} {
+		var b struct{ Panels []*shownPanel }
+		text, err := os.ReadFile(program.File(t, "dashboards/"+name+".json"))
+		if err = errors.Join(err, json.Unmarshal(text, &b)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		i := inGrafana(byDefault(readDashboards(t)[name+".json"]))
+		i.chosen["job"] = choice{values: []string{halfJob}, several: true}
+		seen := 0
+		for _, p := range b.Panels {
+			if p.Type != "stat" || len(p.FieldConfig.Defaults.Thresholds.Steps) < 2 || p.Title == "Alerts firing" { // which has no rules here
+				continue
+			}
+			if err := p.look(t, s, i); err != nil {
+				t.Fatal(err)
+			}
+			seen++
+			for _, v := range p.shown {
+				if v.color != "red" && v.color != "orange" {
+					t.Errorf("%s, %s: got %v want it red or orange", name, p.Title, v)
+				}
+			}
+		}
+		if seen < 3 {
+			t.Errorf("%s: got %d numbers want three at least", name, seen)
+		}
+	}
+}
