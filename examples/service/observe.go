@@ -13,6 +13,7 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
@@ -55,6 +56,7 @@ func observe() (*observer, error) {
 		return nil, err
 	}
 	o.page.Control(handler)
+	o.page.Runbooks(dashboards.Runbooks())
 	o.page.Add(sources.Control(o.control))
 	o.mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	o.mux.Handle("/debug/throttle", o.page)
