@@ -91,7 +91,7 @@ lint: prose ## vale on comments and documentation, golangci-lint on code; the fi
 
 # The glob excludes tests, texts of a third party, and files that are generated from others here.
 prose: # the language of comments, pages, rules and dashboards, by .vale.ini and styles/
-	go run $(VALE) --glob='!{*_test.*,*/testdata/*,internal/third_party/*,dashboards/kubernetes/*}' .
+	go run $(VALE) --glob='!{*_test.*,*/testdata/*,internal/third_party/*,dashboards/kubernetes/*,charts/*/files/*}' .
 
 vulncheck: ## known vulnerabilities in dependencies, by the database at vuln.go.dev or GOVULNDB
 	@.ci/vulncheck $(GOVULNCHECK) $(ALL_MODULES)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestAlertsOfOperatingPage checks that the table of docs/operating.md lists each alert in the row of its severity.
+// TestAlertsOfOperatingPage checks that the table of docs/watching.md lists each alert in the row of its severity.
 func TestAlertsOfOperatingPage(t *testing.T) {
 	want, alert := map[string]map[string]bool{}, ""
 	for line := range strings.Lines(readFile(t, "dashboards/rules/alerts.yml")) {
@@ -23,7 +23,7 @@ func TestAlertsOfOperatingPage(t *testing.T) {
 			want[severity][alert] = true
 		}
 	}
-	page := readFile(t, "docs/operating.md")
+	page := readFile(t, "docs/watching.md")
 	for severity, alerts := range want {
 		_, row, _ := strings.Cut(page, "\n| `"+severity+"` |")
 		row, _, _ = strings.Cut(row, "\n")
@@ -32,7 +32,7 @@ func TestAlertsOfOperatingPage(t *testing.T) {
 			got[link[1]] = true
 		}
 		if !maps.Equal(got, alerts) {
-			t.Errorf("docs/operating.md, %s: got %v\nwant %v", severity, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(alerts)))
+			t.Errorf("docs/watching.md, %s: got %v\nwant %v", severity, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(alerts)))
 		}
 	}
 	if len(want) != 3 {

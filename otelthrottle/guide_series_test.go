@@ -25,7 +25,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// An operatedProcess is a process as docs/operating.md describes it. The tests count its series.
+// An operatedProcess is a process as docs/series-and-cost.md describes it. The tests count its series.
 type operatedProcess struct {
 	tel     *otelthrottle.Telemetry
 	metrics http.Handler
@@ -164,14 +164,14 @@ func seriesWithoutPriority() int { return len(alertReasons()) + 4 }
 
 func operatingPage(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/operating.md")
+	page, err := os.ReadFile("../docs/series-and-cost.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(page)
 }
 
-// TestSeriesOfOperatingPage counts the series of the process in docs/operating.md and compares them with its table.
+// TestSeriesOfOperatingPage counts the series of the process in docs/series-and-cost.md and compares them with its table.
 func TestSeriesOfOperatingPage(t *testing.T) {
 	page := operatingPage(t)
 	for name, options := range map[string][]otelthrottle.Option{
@@ -182,7 +182,7 @@ func TestSeriesOfOperatingPage(t *testing.T) {
 			sum, row = sum+n, fmt.Sprintf("%s %d |", row, n)
 		}
 		if row = fmt.Sprintf("%s **%d** |", row, sum); !strings.Contains(page, row) {
-			t.Errorf("docs/operating.md: got no row\n%s", row)
+			t.Errorf("docs/series-and-cost.md: got no row\n%s", row)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestSeriesOfOperatingPage(t *testing.T) {
 // TestFormulaOfOperatingPage compares the page's formula with the series of a throttle and of a group of fifty.
 func TestFormulaOfOperatingPage(t *testing.T) {
 	if page, formula := operatingPage(t), fmt.Sprintf("%d + P × (6 + 19 × E + F)", seriesWithoutPriority()); !strings.Contains(page, formula) {
-		t.Errorf("docs/operating.md: got no formula %s", formula)
+		t.Errorf("docs/series-and-cost.md: got no formula %s", formula)
 	}
 	want := seriesWithoutPriority() + throttle.StandardPriorities*(6+19*len(guideResults()))
 	o := newOperatedProcess(t)

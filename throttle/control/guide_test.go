@@ -21,7 +21,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz/sources"
 )
 
-// guide is the code of docs/operating.md.
+// guide is the code of docs/changing-settings.md.
 func guide(ctx context.Context, logger *slog.Logger, page *statusz.Page, path string) (*control.Control, error) {
 	ctl := throttle.Must(control.New(control.Config{
 		Hooks: control.JoinHooks(control.DefaultHooks(), control.LogHooks(logger)), // DefaultHooks are those of otelthrottle.Install
@@ -53,7 +53,7 @@ func authorize(r *http.Request) (who string, err error) {
 	return "", errUnknown
 }
 
-// TestGuide runs the code of docs/operating.md: a file sets the mode, and an operator is above it.
+// TestGuide runs the code of docs/changing-settings.md: a file sets the mode, and an operator is above it.
 func TestGuide(t *testing.T) {
 	t.Cleanup(func() {
 		throttle.SetDefaultHooks(throttle.Hooks{})
