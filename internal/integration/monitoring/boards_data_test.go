@@ -52,7 +52,8 @@ func prometheusOf(t *testing.T, b *backfill) server {
 	})}
 }
 
-// twoClusters returns what two clusters with three services each expose, no series of the two alike, and the service half.
+// twoClusters returns what two clusters with three services each expose, no series of the two alike, a process with
+// names that are hard to quote, and the service half.
 func twoClusters(t *testing.T) *backfill {
 	t.Helper()
 	i := newInstance(t)
@@ -67,14 +68,20 @@ func twoClusters(t *testing.T) *backfill {
 	for _, cluster := range []string{"eu", "us"} {
 		for _, job := range []string{"shop", "mail", "search"} {
 			place := fmt.Sprintf(`cluster=%q,namespace="web",job=%q,instance="%[1]s-%[2]s:9464"`, cluster, job)
-			for _, f := range families {
-				b.addFamily(f, place)
-			}
-			b.addAlerts(place)
+			b.addProcess(families, place, dottedName)
 		}
 	}
+	b.addProcess(families, fmt.Sprintf(`cluster=%q,namespace=%q,job=%q,instance=%q`, fixtureCluster, fixtureNamespace, hostileJob, hostileInstance), hostileName)
 	b.addHalf()
 	return b
+}
+
+// addProcess adds all series of a process, and alerts about what has the name.
+func (b *backfill) addProcess(families []*dto.MetricFamily, place, name string) {
+	for _, f := range families {
+		b.addFamily(f, place)
+	}
+	b.addAlerts(place, name)
 }
 
 // addFamily adds the series of a family. How fast a counter grows, and how high a gauge is, depends on all labels.
@@ -119,12 +126,12 @@ func part(text string) float64 {
 }
 
 // addAlerts adds a critical alert about each kind of thing, as the rules would.
-func (b *backfill) addAlerts(place string) {
+func (b *backfill) addAlerts(place, of string) {
 	for name, label := range map[string]string{
 		"ThrottleBackendDown": "throttle_name", "ThrottleBreakerSheddingSevere": "throttle_breaker_name",
 		"ThrottleBucketStoreFailingOpen": "throttle_bucket_name", "ThrottleBackoffStuck": "throttle_backoff_name",
 	} {
-		labels := fmt.Sprintf(`alertname=%q,severity="critical",component="throttle",%s=%q,%s`, name, label, dottedName, place)
+		labels := fmt.Sprintf(`alertname=%q,severity="critical",component="throttle",%s=%q,%s`, name, label, of, place)
 		b.add("ALERTS", `alertstate="firing",`+labels, func(int) float64 { return 1 })
 		b.add("ALERTS_FOR_STATE", labels, func(int) float64 { return float64(b.end.Add(-time.Duration(60*(1+part(place))) * time.Second).Unix()) })
 	}

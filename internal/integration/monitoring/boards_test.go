@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
@@ -15,8 +14,9 @@ import (
 // cluster: what two clusters have together hides which of them fails.
 func TestBoards(t *testing.T) {
 	t.Parallel()
-	s := &stack{by: 1, prometheus: prometheusOf(t, twoClusters(t))}
+	s := &stack{by: 1, scrape: dataStep, prometheus: prometheusOf(t, twoClusters(t))}
 	t.Run("clusters", s.clusters)
+	t.Run("hostile names", s.panelsHostile)
 	t.Run("one dead instance", s.deadInstance)
 }
 
@@ -29,7 +29,7 @@ func (s *stack) clusters(t *testing.T) {
 		sums := map[string]float64{}
 		for _, cluster := range []string{"", "eu", "us"} {
 			i := inGrafana(byDefault(q.board(of)))
-			i.scrape = 15 * time.Second
+			i.scrape = dataStep
 			i.chosen["job"] = choice{values: []string{"shop", "mail", "search"}, several: true}
 			if cluster != "" {
 				i.chosen["cluster"] = choice{values: []string{cluster}, several: true}

@@ -1,6 +1,7 @@
 package monitoring
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -42,7 +43,7 @@ func (s *stack) panelsHostile(t *testing.T) {
 		chosen["namespace"] = choice{values: []string{fixtureNamespace}}
 		for _, modern := range []bool{false, true} {
 			i := inGrafana(chosen)
-			i.modern = modern
+			i.modern, i.scrape = modern, cmp.Or(s.scrape, i.scrape)
 			conditions = append(conditions, s.hasAnswer(t, q, i)...)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
@@ -32,8 +33,9 @@ const (
 // test, and one that has forgotten the hooks.
 type stack struct {
 	by           timescale
-	native       bool   // whether Prometheus asks for native histograms, and the second service has them
-	storefront   string // its address
+	scrape       time.Duration // if it is not that of the compose stack
+	native       bool          // whether Prometheus asks for native histograms, and the second service has them
+	storefront   string        // its address
 	instances    []*instance
 	receiver     *receiver
 	alertmanager *program.Server
