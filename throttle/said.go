@@ -30,7 +30,11 @@ func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >
 // isWorthIt reports whether rejections are a reason for a trial. Without coincidence it finds nothing, and
 // costs calls, so a calm backend is doubted for a clear reason only.
 func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
-	return !m.isForgiven(o) || doubts(c)-2*math.Sqrt(doubts(c)) >= leastTriedIfCalm*answersOf(c)
+	least := leastTried
+	if m.isForgiven(o) {
+		least = leastTriedIfCalm
+	}
+	return doubts(c)-2*math.Sqrt(doubts(c)) >= least*answersOf(c)
 }
 
 // saysItIsOver reports whether a backend that has said that it is overloaded now says that it is calm.
