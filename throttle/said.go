@@ -17,8 +17,6 @@ const (
 	// leastTriedIfCalm is the share of the answers that are surely rejected, for a trial although the backend
 	// says that it is calm.
 	leastTriedIfCalm = 0.3
-	// limitIfCalm is the evidence for load that such a trial needs, in nats. It may begin by chance.
-	limitIfCalm = 1.5 * trialLimit
 	// believeAfter is how long an alert lasts at least, if the backend says that it is over.
 	believeAfter = time.Second
 )
