@@ -44,6 +44,26 @@ func TestTrial_waits(t *testing.T) {
 	}
 }
 
+// TestTrial_limits begins no trial if the backend has said why it rejects. More demand is load, in a trial
+// and for a while after it.
+func TestTrial_limits(t *testing.T) {
+	silent, explained := tier(70, 30, 0), window.Counts{Accepted: 70, Rejected: 30, Full: 20}
+	if !canTell(&silent, mostTried) || canTell(&explained, mostTried) {
+		t.Error("want a trial if the backend has said nothing, and only then")
+	}
+	var tr trial
+	for demand, want := range map[float64]verdict{120: isDoubtful, 140: isLoad} {
+		tr.begin(0, silent, mostTried, 100)
+		if got := tr.look(blockLength+time.Second, tier(0, 0, 0), tier(0, 0, 0), tier(uint64(demand), 0, 0)); got != want {
+			t.Errorf("%v calls instead of 100: got verdict %d want %d", demand, got, want)
+		}
+		tr.find(0, 100)
+		if tr.rises(time.Minute, demand) != (want == isLoad) || tr.rises(verdictTime, demand) {
+			t.Errorf("%v calls after a verdict with 100: want a rise only if there are clearly more, and soon", demand)
+		}
+	}
+}
+
 // TestRelief needs failures without an accepted call between them, and then accepted calls.
 func TestRelief(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKnownFigures holds the whole machinery to figures that another simulator gave, of five seeds and more, before this
-// one was written. Not under the race detector, which takes a minute for it.
+// TestKnownFigures holds the whole machinery to figures of five seeds and more. Another simulator gave them before this
+// one was written, except those of Tiered. Not under the race detector, which takes a minute for it.
 func TestKnownFigures(t *testing.T) {
 	nan := math.NaN()
 	tests := []struct {
@@ -19,12 +19,12 @@ func TestKnownFigures(t *testing.T) {
 		{"over5", "sre", 0.894, 0.571, 6.5, nan, 0.99},
 		{"over10", "sre", 0.862, 0.388, 3, nan, 0.99},
 		{"over5-aware", "sre", 0.895, 1, 6.25, nan, 1},
-		{"over5", "tiered", 0.984, 0.863, 0.5, 8, 0.94},
-		{"over10", "tiered", 0.978, 0.826, 0.25, 8.3, nan},
-		{"outage", "tiered", nan, 0, nan, 3.5, nan},
+		{"over5", "tiered", 0.983, 0.870, 0.5, 7.6, 0.955},
+		{"over10", "tiered", 0.975, 0.821, 0.35, 7.3, 0.993},
+		{"outage", "tiered", nan, 0, 1.5, 4, nan},
 		{"over5", "adaptive", 0.878, 0.181, 6.6, 37, 0.98},
 		{"over10", "adaptive", 0.860, 0.092, 3, 54.3, 0.97},
-		{"over10", "gozero", 0.926, 0.094, 0.75, 12.3, 0.97},
+		{"over10", "gozero", 0.926, 0.094, 0.75, 12.3, 0.96},
 		{"over5", "failsafe-prio", 0.906, 0.627, 3.5, 54, 1},
 	}
 	if testing.Short() {
@@ -38,11 +38,11 @@ func TestKnownFigures(t *testing.T) {
 					t.Errorf("%s: got %.3f, want %.3f within %.3f", name, got, want, tolerance)
 				}
 			}
-			check("goodput", f.Goodput, tt.goodput, 0.01)
-			check("success of High", f.Success[0], tt.high, 0.03)
-			check("seconds to shed", f.TimeToShed, tt.shed, 0.3+0.1*tt.shed)
-			check("seconds to recover", f.TimeToRecover, tt.recovery, 1+0.1*tt.recovery)
-			check("fairness", f.Fairness, tt.fairness, 0.03)
+			check("goodput", f.Goodput, tt.goodput, 0.003)
+			check("success of High", f.Success[0], tt.high, 0.01)
+			check("seconds to shed", f.TimeToShed, tt.shed, 0.2+0.07*tt.shed)
+			check("seconds to recover", f.TimeToRecover, tt.recovery, 0.5+0.1*tt.recovery)
+			check("fairness", f.Fairness, tt.fairness, 0.015)
 		})
 	}
 }
