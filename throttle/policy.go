@@ -25,8 +25,8 @@ const (
 	// has the formula of SRE. In an alert it is limited to what the backend accepts if it alone has more
 	// than 1.25 times as many calls.
 	//
-	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
-	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.
+	// A healthy priority keeps 99 % of its calls while a higher priority fails for a reason of its own: a
+	// trial sheds some. Of a priority with less than one call per Window it keeps 96 to 98 %.
 	Tiered Policy = iota
 	// SRE is the formula of Google's SRE book, extended to several priorities. With a Ratio of 2 it
 	// sheds no call of the highest priority, or of a single one, while the backend accepts half of
