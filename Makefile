@@ -69,8 +69,8 @@ gofmt: # every file is formatted
 alone: # each module without the workspace, as users build it: vet compiles what is imported, and type-checks the rest
 	$(call each,$(ALL_MODULES),GOWORK=off go vet ./...)
 
-staticcheck: # each module without the workspace: after alone, the build cache has the packages
-	$(call each,$(MODULES),GOWORK=off go run $(STATICCHECK) ./...)
+staticcheck: # one run in the workspace: it reads the packages that all modules import once
+	go run $(STATICCHECK) $(call packages,$(MODULES))
 
 unit: # without the vet of go test, because alone vets
 	CGO_ENABLED=1 $(call go_test,$(call packages,$(UNIT)),$(RACE) -short -vet=off -timeout 15m)
