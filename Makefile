@@ -72,8 +72,9 @@ alone: # each module without the workspace, as users build it: vet compiles what
 staticcheck: # one run in the workspace: it reads the packages that all modules import once
 	go run $(STATICCHECK) $(call packages,$(MODULES))
 
-unit: # without the vet of go test, because alone vets
-	CGO_ENABLED=1 $(call go_test,$(call packages,$(UNIT)),$(RACE) -short -vet=off -timeout 15m)
+# Without the vet of go test, because alone vets. The examples first: the longest test is there.
+unit:
+	CGO_ENABLED=1 $(call go_test,$(call packages,./examples $(filter-out ./examples,$(UNIT))),$(RACE) -short -vet=off -timeout 15m)
 
 without-race:
 	$(call go_test,$(addprefix ./,$(WITHOUT_RACE)),-short -vet=off -run '$(NAMES)')
