@@ -38,7 +38,7 @@ time_t time(time_t *t) {
 
 // Clock is the clock of a server. The zero Clock is that of the machine. A server reads another one
 // after Restart.
-type Clock struct{ library string }
+type Clock struct{ library, zone string }
 
 // SetClock makes the clock differ from that of the machine by whole seconds. A negative time is behind.
 func (c *Clock) SetClock(t testing.TB, ahead time.Duration) {
@@ -63,10 +63,17 @@ func (c *Clock) SetClock(t testing.TB, ahead time.Duration) {
 // start starts a program that reads the clock.
 func (c *Clock) start(t testing.TB, path string, flags ...string) *Process {
 	t.Helper()
-	if c.library == "" {
+	var with []string
+	if c.library != "" {
+		with = append(with, "LD_PRELOAD="+c.library)
+	}
+	if c.zone != "" {
+		with = append(with, "TZ="+c.zone)
+	}
+	if with == nil {
 		return Start(t, path, flags...)
 	}
-	p := Start(t, "env", append([]string{"LD_PRELOAD=" + c.library, path}, flags...)...)
+	p := Start(t, "env", append(append(with, path), flags...)...)
 	p.name = filepath.Base(path)
 	return p
 }

@@ -25,7 +25,13 @@ type MariaDBServer struct {
 // its address and its folders.
 func MariaDB(t testing.TB, flags ...string) *MariaDBServer {
 	t.Helper()
-	m := &MariaDBServer{path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir(), flags: flags}
+	return MariaDBIn(t, "", flags...)
+}
+
+// MariaDBIn is MariaDB in a time zone, such as Europe/Paris.
+func MariaDBIn(t testing.TB, zone string, flags ...string) *MariaDBServer {
+	t.Helper()
+	m := &MariaDBServer{Clock: Clock{zone: zone}, path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir(), flags: flags}
 	// Kill loses what was written before the first checkpoint, so the bootstrap is a run of its own.
 	begin := exec.Command(m.path, append(m.storage(), "--bootstrap")...)
 	begin.Stdin = strings.NewReader("CREATE DATABASE spillway CHARACTER SET utf8mb4;\n")
