@@ -256,7 +256,7 @@ func (m *monitor) begin(reason AlertReason, o *observation) {
 		m.trial.begin(m.at, c, most, m.demand(o))
 		m.hold = holding
 		if forgiven {
-			m.trial.next = m.at + longestWait
+			m.trial.next, m.trial.forLoad = m.at+longestWait, limitIfCalm
 		}
 	}
 }

@@ -17,6 +17,8 @@ const (
 	// leastTriedIfCalm is the share of the answers that are surely rejected, for a trial although the backend
 	// says that it is calm.
 	leastTriedIfCalm = 0.3
+	// limitIfCalm is the evidence for load that such a trial needs, in nats. It may begin by chance.
+	limitIfCalm = 1.5 * trialLimit
 	// believeAfter is how long an alert lasts at least, if the backend says that it is over.
 	believeAfter = time.Second
 )
@@ -28,9 +30,11 @@ func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >
 // isWorthIt reports whether rejections are a reason for a trial. Without coincidence it finds nothing, and
 // costs calls, so a calm backend is doubted for a clear reason only.
 func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
-	least := leastTried
-	if m.isForgiven(o) {
+	least, forgiven := leastTried, m.isForgiven(o)
+	if forgiven {
 		least = leastTriedIfCalm
+	} else if m.at-m.riseAt >= trialPatience {
+		return true // a client with few calls must not begin later than others
 	}
 	return doubts(c)-2*math.Sqrt(doubts(c)) >= least*answersOf(c)
 }

@@ -23,9 +23,8 @@ const (
 	// Then the ratio of rejections falls to loadLeaves, if load is the cause.
 	heldShare, noticed = 0.55, 0.75
 	loadLeaves         = 0.35
-	// trialLimit is the evidence for errors, and loadLimit that for load, in nats. A trial often begins when
-	// rejections are many by chance, so fewer are expected in it. After trialTime, the nearer side is enough.
-	trialLimit, loadLimit   = 3, 6
+	// trialLimit is the evidence for a verdict, in nats. After trialTime, the nearer side is enough.
+	trialLimit              = 3
 	settleTime              = time.Second
 	trialTime, longestTrial = 4 * time.Second, 30 * time.Second
 	// Rejections that have grown with the demand, by verdictGrowth in verdictTime after a verdict of errors,
@@ -52,6 +51,7 @@ type trial struct {
 	on       bool
 	since    time.Duration
 	most     float64       // the ratio of rejections above which it is load
+	forLoad  float64       // the evidence for a verdict of load, in nats
 	demand   float64       // calls of a window
 	before   window.Counts // answers before fewer calls were sent
 	held     window.Counts // answers since
@@ -94,7 +94,7 @@ func canTell(c *window.Counts, most float64) bool {
 func (t *trial) begin(now time.Duration, jump window.Counts, most, demand float64) {
 	jump.Rejected -= min(jump.Rejected, 1)
 	t.on, t.since, t.most, t.demand = true, now, most, demand
-	t.before, t.held = jump, window.Counts{}
+	t.before, t.held, t.forLoad = jump, window.Counts{}, trialLimit
 	t.next = now + trialWait(t.attempts)
 	t.attempts++
 }
@@ -116,7 +116,7 @@ func (t *trial) look(now time.Duration, fresh, recent, span window.Counts) verdi
 		return isLoad // the calls before were fewer: they tell nothing
 	case evidence > trialLimit, age > trialTime && evidence > t.lenience():
 		return isErrors
-	case evidence < -loadLimit, age > longestTrial:
+	case evidence < -t.forLoad, age > longestTrial:
 		return isLoad
 	case age > trialTime:
 		return isDoubtful
