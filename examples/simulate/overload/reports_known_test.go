@@ -1,3 +1,5 @@
+//go:build !race
+
 package overload
 
 import (
@@ -6,8 +8,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestReports compares clients that receive load reports with those that do not.
-func TestReports(t *testing.T) {
+// TestReportsKnownFigures compares clients that receive load reports with those that do not.
+func TestReportsKnownFigures(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		good     func(listening, tiered Figures) bool

@@ -1,3 +1,5 @@
+//go:build !race
+
 package overload
 
 import (
@@ -5,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestBadLuck plays a small fleet and checks what Tiered reaches, with a backend that says that it is full and
+// TestBadLuckKnownFigures plays a small fleet and checks what Tiered reaches, with a backend that says that it is full and
 // with one that says nothing. The bounds are a little wider than what five seeds give.
 // docs/sre-or-tiered.md says where it should be better.
-func TestBadLuck(t *testing.T) {
+func TestBadLuckKnownFigures(t *testing.T) {
 	type bound struct {
 		figure    string
 		low, high float64
