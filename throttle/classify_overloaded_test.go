@@ -13,12 +13,12 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// emptyHanded is an error that says to be an availability failure, and gives none.
-type emptyHanded struct{}
+// emptyError is an error that says to be an availability failure, and gives none.
+type emptyError struct{}
 
-func (emptyHanded) Error() string { return "empty-handed" }
+func (emptyError) Error() string { return "empty-handed" }
 
-func (emptyHanded) As(target any) bool { _, ok := target.(**faults.AvailabilityFailure); return ok }
+func (emptyError) As(target any) bool { _, ok := target.(**faults.AvailabilityFailure); return ok }
 
 // The errors of calls, with the default classification: how many rejections, and how many of them are
 // those of a full backend.
@@ -42,7 +42,7 @@ func TestOverloaded(t *testing.T) {
 		"other mark":                   {throttle.MarkRejected(errPlain), 1, 0},
 		"unavailable":                  {errBusy, 1, 0},
 		"unavailable, by its As":       {chameleon{as: errBusy}, 1, 0},
-		"nil fault, by its As":         {emptyHanded{}, 1, 0},
+		"nil fault, by its As":         {emptyError{}, 1, 0},
 		"timeout":                      {context.DeadlineExceeded, 1, 0},
 		"shed elsewhere":               {errors.Join(throttle.ErrShed, faults.ResourceExhausted()), 0, 0},
 		"ordinary":                     {errPlain, 0, 0},

@@ -176,7 +176,7 @@ func TestState_manyClients(t *testing.T) {
 	clients := make([]*model, 1000)
 	for i := range clients {
 		clients[i] = newModel(1, 0, 0)
-		clients[i].State.lasting = New(dice.Float64()).lasting
+		clients[i].lasting = New(dice.Float64()).lasting
 	}
 	const capacity = 4.0 // per tick
 	smoothed, sent, offered := 20.0, 0, 0
