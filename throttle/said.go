@@ -27,8 +27,8 @@ const (
 // calm. It may be wrong, so a large share of failures is tried all the same, but seldom.
 func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >= m.doubtUntil }
 
-// isWorthIt reports whether rejections are a reason for a trial. Without coincidence it finds nothing, and
-// costs calls, so a calm backend is doubted for a clear reason only.
+// isWorthIt reports whether rejections are a reason for a trial. One that begins by chance, when other clients
+// have none, finds nothing and costs calls. So rejections must surely be many.
 func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
 	least, forgiven := leastTried, m.isForgiven(o)
 	if forgiven {

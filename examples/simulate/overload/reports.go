@@ -96,3 +96,14 @@ func (r *reporter) tick() {
 	r.at += reportEvery
 	r.offered, r.shed = Tiers{}, Tiers{}
 }
+
+// report sends the load report of an answer. A backend without capacity cannot send one.
+func (s *simulation) report(o offer) {
+	if s.reports == nil || s.budget.rate == 0 {
+		return
+	}
+	client, listens := s.clients[o.client].(listener)
+	if report, sent := s.reports.report(s.clock.at); listens && sent {
+		client.Receive(report)
+	}
+}

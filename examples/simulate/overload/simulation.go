@@ -199,17 +199,6 @@ func (s *simulation) answer(o offer, e *entry) throttle.Outcome {
 	return throttle.Accepted
 }
 
-// report sends the load report of an answer. A backend without capacity cannot send one.
-func (s *simulation) report(o offer) {
-	if s.reports == nil || s.budget.rate == 0 {
-		return
-	}
-	client, listens := s.clients[o.client].(listener)
-	if report, sent := s.reports.report(s.clock.at); listens && sent {
-		client.Receive(report)
-	}
-}
-
 // rejected returns the outcome of a rejected call.
 func (s *simulation) rejected(o offer) throttle.Outcome {
 	if o.fails {

@@ -1,0 +1,27 @@
+package feedback
+
+import "time"
+
+// Summary is what the servers said lately.
+type Summary struct {
+	Known      bool // any report came in the last seconds
+	Calm       bool // hardly any of them was of an overloaded server
+	Overloaded bool // most of them were
+	Doubted    bool // the servers reject far fewer calls than they say
+}
+
+// Summary returns what the servers said in the last seconds before now.
+func (s *State) Summary(now time.Duration) Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = max(now, s.at)
+	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
+	if s.active.Load() {
+		recent := now-s.receivedAt <= s.lasting
+		sum.Overloaded = recent && s.overloaded > 0.5 && !sum.Doubted
+		sum.Calm = sum.Calm && s.overloaded < 0.1
+		sum.Known = recent
+	}
+	sum.Known = sum.Known || sum.Calm
+	return sum
+}
