@@ -11,7 +11,8 @@ import (
 // TestLoadMetrics has a throttle that sends no reports and receives none, and then both.
 func TestLoadMetrics(t *testing.T) {
 	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
+	now := time.Now()
+	th := l.throttle(t, throttle.Config{Name: "db", Now: func() time.Time { return now }})
 	loads := func() snapshot {
 		return l.read(t).of(semconv.MetricLoadSent, semconv.MetricLoadReceived, semconv.MetricLoadState)
 	}
@@ -27,7 +28,7 @@ func TestLoadMetrics(t *testing.T) {
 	report.Shed[throttle.Low] = 0.9
 	for range 3 {
 		th.ReceiveLoad(report)
-		time.Sleep(110 * time.Millisecond)
+		now = now.Add(110 * time.Millisecond)
 	}
 	got := loads()
 	if low := got["throttle.load.received{throttle.name=db,throttle.priority=low}"]; low <= 0 || low > 0.95 {

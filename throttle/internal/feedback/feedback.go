@@ -287,19 +287,3 @@ func (s *State) Forget() {
 	s.fresh = sums{}
 	s.forget()
 }
-
-// Probability returns the probabilities of shedding at now, or at the last update if now is 0.
-func (s *State) Probability(now time.Duration) (p [MaxPriorities]float64) {
-	if !s.active.Load() {
-		return p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now = max(now, s.at)
-	age := float64(max(0, now-s.receivedAt)) / float64(s.lasting)
-	fade := max(0, 1-age*age*age*age)
-	for i, x := range s.levels {
-		p[i] = -math.Expm1(-x) * fade
-	}
-	return p
-}
