@@ -18,6 +18,9 @@ type LoadReport struct {
 	Utilization float64
 	// Shed is the share of the calls that the server sheds, by priority: 0 to 1.
 	Shed [MaxPriorities]float64
+	// Answers is the number of answers that the report of a calm server counts for, because only one of so
+	// many has a report. 0 counts as 1, and more than 16 as 16.
+	Answers int
 }
 
 // LoadReport returns what this throttle says to the callers of this process: whether its policy is in

@@ -59,7 +59,7 @@ func (t *Throttle) ReceiveLoad(r LoadReport) {
 		return
 	}
 	now := t.elapsed()
-	h.Add(r.Overloaded, &r.Shed, now)
+	h.Add(r.Overloaded, &r.Shed, r.Answers, now)
 	t.refreshReceived(h, now)
 }
 

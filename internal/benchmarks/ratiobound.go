@@ -56,6 +56,8 @@ func ratioBounds() []ratioBound {
 		{"gRPC server interceptor, two processors / one", ourServer, "", 1.7, 0, []part{{bareUnary, 0.9}}},
 		{"HTTP Middleware, two processors / one", ourMiddleware, "", 1.8, 0, []part{{bareHandler, 0.9}}},
 		{"HTTP Middleware, ProcessorWait / without", ourMiddleware, middlewareOff, 1.02, 0, nil},
+		{"HTTP Middleware, Tell / without", middlewareTells, ourMiddleware, 1.02, 0, nil},
+		{"HTTP Transport, Listen / without", ourListens, ourTransport, 1.02, 0, nil},
 		{"HTTP Middleware, shed, two processors / one", middlewareShed, "", 1.8, 0, []part{{bareHandler, 0.9}}},
 		{"gRPC server interceptor, ProcessorWait / without", ourServer, serverOff, 1.02, 0, nil},
 		{"breaker Circuit.Do, two processors / one", breakerDo, "", 1.7, 0, nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 
 	"google.golang.org/grpc"
@@ -11,6 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // The names of calls over HTTP and gRPC, with and without a throttle. There is no network, because it
@@ -21,12 +23,14 @@ const (
 	bareHandler      = "HTTP server, bare handler"
 	ourMiddleware    = "HTTP server, Middleware"
 	middlewareOff    = "HTTP server, Middleware, no ProcessorWait"
+	middlewareTells  = "HTTP server, Middleware, Tell"
 	middlewareShed   = "HTTP server, Middleware, shed"
 	bareInvoker      = "gRPC client, bare invoker"
 	ourClient        = "gRPC client, unary interceptor"
 	bareUnary        = "gRPC server, bare handler"
 	ourServer        = "gRPC server, unary interceptor"
 	serverOff        = "gRPC server, unary interceptor, no ProcessorWait"
+	ourListens       = "HTTP client, Transport, Listen"
 	ourTransportShed = "HTTP client, Transport, shed"
 	ourClientShed    = "gRPC client, unary interceptor, shed"
 )
@@ -73,16 +77,22 @@ func (b *text) Read(p []byte) (int, error) {
 
 func (*text) Close() error { return nil }
 
-// instantTransport is a base transport that answers at once.
-type instantTransport struct{ header http.Header }
+// instantTransport is a base transport that answers at once. One in eight answers says that the server is
+// calm.
+type instantTransport struct{ header, calm http.Header }
 
 func (t instantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: t.header, Body: &text{left: 100}, Request: r}, nil
+	header := t.header
+	if rand.Uint32()%8 == 0 {
+		header = t.calm
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: &text{left: 100}, Request: r}, nil
 }
 
 func httpClients() []*subject {
 	request := must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
-	base := instantTransport{header: http.Header{}}
+	report := protocol.FormatLoad(throttle.LoadReport{Answers: 8})
+	base := instantTransport{http.Header{"Date": {"today"}}, http.Header{protocol.LoadHeader: {report}}}
 	exchange := func(transport http.RoundTripper) func() error {
 		return func() error {
 			response, err := transport.RoundTrip(request)
@@ -97,14 +107,21 @@ func httpClients() []*subject {
 		}
 	}
 	ours := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "bench"}}))
+	listening := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "bench"}, Listen: anyone,
+	}))
 	shedding := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: sheddingConfig()}))
 	startShedding(must(shedding.Group().Get("backend")))
 	return []*subject{
 		{name: bareTransport, op: exchange(base), pair: true},
 		{name: ourTransport, op: exchange(ours), pair: true},
+		{name: ourListens, op: exchange(listening), pair: true},
 		{name: ourTransportShed, op: exchange(shedding), pair: true, good: isShed, least: 0.95},
 	}
 }
+
+// anyone trusts every peer.
+func anyone(*http.Request) bool { return true }
 
 // discardWriter is a ResponseWriter that discards the response.
 type discardWriter struct{ header http.Header }
@@ -124,9 +141,10 @@ func httpServers() []*subject {
 			return nil
 		}
 	}
-	behind := func(t *throttle.Throttle) func() error {
-		return serve(httpthrottle.Middleware(t, httpthrottle.MiddlewareConfig{})(handler))
+	behind := func(t *throttle.Throttle, c httpthrottle.MiddlewareConfig) func() error {
+		return serve(httpthrottle.Middleware(t, c)(handler))
 	}
+	quiet, tells := httpthrottle.MiddlewareConfig{}, httpthrottle.MiddlewareConfig{Tell: anyone}
 	shedding := must(throttle.New(sheddingConfig()))
 	startShedding(shedding)
 	refusing := httpthrottle.Middleware(shedding, httpthrottle.MiddlewareConfig{})(handler)
@@ -136,8 +154,9 @@ func httpServers() []*subject {
 	}
 	return []*subject{
 		{name: bareHandler, op: serve(handler), pair: true},
-		{name: ourMiddleware, op: behind(bench(throttle.Config{})), pair: true},
-		{name: middlewareOff, op: behind(bench(throttle.Config{ProcessorWait: -1})), pair: true},
+		{name: ourMiddleware, op: behind(bench(throttle.Config{}), quiet), pair: true},
+		{name: middlewareOff, op: behind(bench(throttle.Config{ProcessorWait: -1}), quiet), pair: true},
+		{name: middlewareTells, op: behind(bench(throttle.Config{}), tells)}, // it writes to the one header
 		{name: middlewareShed, op: refuse, pair: true},
 	}
 }

@@ -15,23 +15,26 @@ import (
 const loadTrailer = "Endpoint-Load-Metrics-Bin"
 
 // tell sends what the server sheds, if Tell allows it: with Connect in the header, with gRPC in the trailer.
-func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, header, trailer func() http.Header) {
+// Failed means that the call has failed, or may fail later.
+func (s *Server) tell(
+	ctx context.Context, t *throttle.Throttle, rpc RPC, failed bool, header, trailer func() http.Header,
+) {
 	if s.tells == nil || !s.tells(ctx, rpc) {
 		return
 	}
 	if rpc.Peer.Protocol == connect.ProtocolConnect {
-		if values := s.loads.Header(t); values != nil {
+		if values := s.loads.Header(t, failed); values != nil {
 			header()[protocol.LoadHeader] = values
 		}
-	} else if value := s.loads.Trailer(t); value != "" {
+	} else if value := s.loads.Trailer(t, failed); value != "" {
 		trailer()[loadTrailer] = []string{connect.EncodeBinaryHeader([]byte(value))}
 	}
 }
 
-// tellUnary is the same for a unary call, whose context has its header and its trailer.
-func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC) {
+// tellUnary is the same for a unary call that ends with err, whose context has its header and its trailer.
+func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, err error) {
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
-		s.tell(ctx, t, rpc, info.ResponseHeader, info.ResponseTrailer)
+		s.tell(ctx, t, rpc, err != nil, info.ResponseHeader, info.ResponseTrailer)
 	}
 }
 

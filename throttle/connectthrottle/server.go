@@ -155,7 +155,7 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(call, req)
 			return outcome(call, own)
 		})
-		s.tellUnary(ctx, t, rpc)
+		s.tellUnary(ctx, t, rpc, err)
 		if !handled {
 			return nil, s.answer(s.notMade(err))
 		}
@@ -180,13 +180,13 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
-			s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
+			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
 			return s.answer(s.notMade(err))
 		}
 		if rpc.Peer.Protocol == connect.ProtocolConnect { // the header goes with the first message
-			s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
+			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
 		} else {
-			defer s.tell(ctx, t, rpc, conn.ResponseHeader, conn.ResponseTrailer)
+			defer s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
 		}
 		stream := &serverStream{StreamingHandlerConn: conn, call: call}
 		return s.answer(stream.serve(next))

@@ -17,8 +17,8 @@ type loadTrailers struct {
 }
 
 // of returns the metadata for an answer of t, or nil if t has nothing to say.
-func (l *loadTrailers) of(t *throttle.Throttle) metadata.MD {
-	value := l.Trailer(t)
+func (l *loadTrailers) of(t *throttle.Throttle, failed bool) metadata.MD {
+	value := l.Trailer(t, failed)
 	if value == "" {
 		return nil
 	}
@@ -30,12 +30,12 @@ func (l *loadTrailers) of(t *throttle.Throttle) metadata.MD {
 	return md
 }
 
-// tell says in the trailer of a call what the server sheds, if Tell allows it.
-func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, setTrailer func(metadata.MD)) {
+// tell says in the trailer of a call that ends with err what the server sheds, if Tell allows it.
+func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, err error, setTrailer func(metadata.MD)) {
 	if s.tells == nil || !s.tells(ctx, rpc) {
 		return
 	}
-	if md := s.loads.of(t); md != nil {
+	if md := s.loads.of(t, err != nil); md != nil {
 		setTrailer(md) // copies it
 	}
 }

@@ -190,7 +190,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 			resp, own = handler(call, req)
 			return outcome(call, own)
 		})
-		s.tell(ctx, t, rpc, setTrailer)
+		s.tell(ctx, t, rpc, err, setTrailer)
 		if !handled {
 			return nil, s.answer.to(s.notMade(err), setTrailer)
 		}
@@ -215,14 +215,14 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
-			s.tell(ctx, t, rpc, ss.SetTrailer)
+			s.tell(ctx, t, rpc, err, ss.SetTrailer)
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
 		stream.call, stream.ctx = call, &stream.served
 		stream.served.Begin(call.Context())
 		stream.progress.opened(info.IsClientStream)
 		err = stream.serve(srv, handler)
-		s.tell(ctx, t, rpc, ss.SetTrailer)
+		s.tell(ctx, t, rpc, err, ss.SetTrailer)
 		return s.answer.to(err, ss.SetTrailer)
 	}
 }

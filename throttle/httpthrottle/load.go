@@ -32,12 +32,12 @@ func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request, in *incomin
 }
 
 // set sets the header as late as possible, so that it is fresh. It replaces the header of another server
-// that a proxy forwards.
-func (l loadHeader) set(h http.Header) {
+// that a proxy forwards. Failed means that the answer says that the call failed, or that its trailer may.
+func (l loadHeader) set(h http.Header, failed bool) {
 	if l.loads == nil {
 		return
 	}
-	if values := l.loads.Header(l.throttle); values != nil {
+	if values := l.loads.Header(l.throttle, failed); values != nil {
 		h[protocol.LoadHeader] = values
 	} else {
 		delete(h, protocol.LoadHeader)

@@ -173,7 +173,7 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call, err := t.AdmitLocal(in.ctx, in.priority)
 	if err != nil {
-		m.tellLoad(t, r, &in).set(w.Header())
+		m.tellLoad(t, r, &in).set(w.Header(), true)
 		m.refuse(w, r, err)
 		return
 	}

@@ -75,11 +75,13 @@ func (w *writer) wroteStatus(status int) {
 		return
 	}
 	w.sent.Store(true)
-	w.load.set(w.Header())
+	h := w.Header()
+	grpc := status == http.StatusOK && isGRPC(h)
+	w.load.set(h, grpc || status >= http.StatusBadRequest)
 	if w.recorded.Load() {
 		return
 	}
-	if h := w.Header(); status == http.StatusOK && isGRPC(h) {
+	if grpc {
 		if hasGRPCStatus(h) {
 			w.record(w.meaningOf(grpcStatusError(h)))
 		} else {
@@ -87,7 +89,7 @@ func (w *writer) wroteStatus(status int) {
 		}
 		return
 	}
-	w.record(w.meaningOf(statusError(status, w.Header())))
+	w.record(w.meaningOf(statusError(status, h)))
 }
 
 // wrote records the outcome of a call of gRPC whose first message has n bytes.
@@ -176,7 +178,7 @@ func ended(ctx context.Context) error {
 // end ends the call after the handler has returned or panicked.
 func (w *writer) end(returned bool) {
 	if returned && !w.sent.Load() {
-		w.load.set(w.Header())
+		w.load.set(w.Header(), isGRPC(w.Header()))
 	}
 	switch {
 	case !returned:

@@ -33,6 +33,9 @@ func FormatBinaryLoad(r throttle.LoadReport) string {
 		b = appendDouble(append(b, keyUtilization), u)
 	}
 	b = appendMetric(b, overloadedMetric, "", numberOf(r.Overloaded))
+	if n := answersOf(&r); n > 1 {
+		b = appendMetric(b, answersMetric, "", n)
+	}
 	for p, share := range r.Shed {
 		if share = shareOf(share); share > 0 {
 			b = appendMetric(b, shedMetric, throttle.Priority(p).String(), share)

@@ -25,10 +25,12 @@ const (
 	// Numbers travel in thousandths. A larger utilization says no more than this one.
 	loadUnit        = 1000
 	mostUtilization = 100
+	mostAnswers     = 16
 
 	applicationUtilization = "application_utilization"
 	namedMetrics           = "named_metrics."
 	overloadedMetric       = "spillway.overloaded"
+	answersMetric          = "spillway.answers"
 	shedMetric             = "spillway.shed." // and the word of a priority
 )
 
@@ -43,6 +45,10 @@ func FormatLoad(r throttle.LoadReport) string {
 	}
 	text = append(text, namedMetrics+overloadedMetric+"="...)
 	text = appendNumber(text, numberOf(r.Overloaded))
+	if n := answersOf(&r); n > 1 {
+		text = append(text, ","+namedMetrics+answersMetric+"="...)
+		text = appendNumber(text, n)
+	}
 	for p, share := range r.Shed {
 		if share = shareOf(share); share > 0 {
 			text = append(text, ","+namedMetrics+shedMetric...)
@@ -79,13 +85,14 @@ func ParseLoad(values []string) (throttle.LoadReport, bool) {
 // loadParser is a report of which a part was read.
 type loadParser struct {
 	report throttle.LoadReport
-	seen   uint32 // bits of the priorities, and of the two constants below
+	seen   uint32 // bits of the priorities, and of the constants below
 	bad    bool   // not valid
 }
 
 const (
 	seenOverloaded  = throttle.MaxPriorities
 	seenUtilization = throttle.MaxPriorities + 1
+	seenAnswers     = throttle.MaxPriorities + 2
 )
 
 // result returns the report, or false if it is not valid or not ours.
@@ -156,7 +163,7 @@ func (l *loadParser) parseJSON(text string) {
 
 // isLoadMetric reports whether a named metric belongs to a report. The empty name is the utilization.
 func isLoadMetric(name string) bool {
-	return name == "" || name == overloadedMetric || strings.HasPrefix(name, shedMetric)
+	return name == "" || name == overloadedMetric || name == answersMetric || strings.HasPrefix(name, shedMetric)
 }
 
 // set sets a metric that isLoadMetric. A report that has one twice, or a priority that does not exist, is
@@ -172,6 +179,9 @@ func (l *loadParser) set(name string, x float64) {
 		l.bad = l.bad || err != nil
 		bit = int(p)
 		l.report.Shed[p] = min(max(x, 0), 1)
+	case name == answersMetric:
+		bit = seenAnswers
+		l.report.Answers = int(min(max(x, 0), mostAnswers))
 	default:
 		l.report.Overloaded = x > 0
 	}
@@ -183,6 +193,9 @@ func (l *loadParser) set(name string, x float64) {
 func utilizationOf(r *throttle.LoadReport) float64 {
 	return rounded(min(r.Utilization, mostUtilization))
 }
+
+// answersOf returns the number of answers to send.
+func answersOf(r *throttle.LoadReport) float64 { return float64(min(r.Answers, mostAnswers)) }
 
 // shareOf returns a share to send. One that is not 0 is sent as such.
 func shareOf(share float64) float64 {

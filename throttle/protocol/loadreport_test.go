@@ -29,6 +29,12 @@ func goldenLoads() map[string]goldenLoad {
 			"Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA=",
 			`{"named_metrics": {"spillway.overloaded": 0}}`,
 		},
+		"calm for long": {
+			throttle.LoadReport{Answers: 8},
+			"TEXT named_metrics.spillway.overloaded=0,named_metrics.spillway.answers=8",
+			"Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAABCGwoQc3BpbGx3YXkuYW5zd2VycxEAAAAAAAAgQA==",
+			`{"named_metrics": {"spillway.overloaded": 0, "spillway.answers": 8}}`,
+		},
 		"busy": {
 			throttle.LoadReport{Utilization: 0.42},
 			"TEXT application_utilization=0.42,named_metrics.spillway.overloaded=0",
@@ -67,7 +73,7 @@ func TestFormatLoad(t *testing.T) {
 // TestFormatLoad_range formats numbers that no server should say.
 func TestFormatLoad_range(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e308, -0.5, 1e-300, 0.9999999, 1} {
-		r := throttle.LoadReport{Utilization: x}
+		r := throttle.LoadReport{Utilization: x, Answers: int(x)}
 		for p := range r.Shed {
 			r.Shed[p] = x
 		}
@@ -86,7 +92,7 @@ func TestFormatLoad_range(t *testing.T) {
 
 func wantInRange(t *testing.T, what string, r throttle.LoadReport) {
 	t.Helper()
-	in := r.Utilization >= 0 && r.Utilization <= 100
+	in := r.Utilization >= 0 && r.Utilization <= 100 && r.Answers >= 0 && r.Answers <= 16
 	for _, share := range r.Shed {
 		in = in && share >= 0 && share <= 1
 	}

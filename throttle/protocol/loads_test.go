@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
@@ -32,8 +34,8 @@ func TestLoads(t *testing.T) {
 			byHeader := throttle.Must(throttle.New(throttle.Config{Name: "client"}))
 			byTrailer := throttle.Must(throttle.New(throttle.Config{Name: "client"}))
 			for range 3 {
-				protocol.ReceiveLoad(byHeader, loads.Header(c.server))
-				protocol.ReceiveBinaryLoad(byTrailer, []string{loads.Trailer(c.server)})
+				protocol.ReceiveLoad(byHeader, loads.Header(c.server, true))
+				protocol.ReceiveBinaryLoad(byTrailer, []string{loads.Trailer(c.server, true)})
 				for _, client := range []*throttle.Throttle{byHeader, byTrailer} {
 					_ = client.Do(context.Background(), throttle.Low, func(context.Context) error { return nil })
 				}
@@ -46,7 +48,7 @@ func TestLoads(t *testing.T) {
 		}
 	}
 	off := throttle.Must(throttle.New(throttle.Config{Name: "off", Mode: throttle.ModeOff}))
-	if h, b := loads.Header(off), loads.Trailer(off); h != nil || b != "" {
+	if h, b := loads.Header(off, true), loads.Trailer(off, true); h != nil || b != "" {
 		t.Errorf("ModeOff: got %q and %q, want nothing", h, b)
 	}
 	protocol.ReceiveLoad(calm, nil)
@@ -54,6 +56,60 @@ func TestLoads(t *testing.T) {
 	if calm.Stats().Received.Known {
 		t.Error("no report: got one that counts")
 	}
+}
+
+// TestLoads_calm wants a report in each answer at first, and for ten seconds after an overload. Then it wants one in eight,
+// and one in each failure.
+func TestLoads_calm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var loads protocol.Loads
+		th := throttle.Must(throttle.New(throttle.Config{Name: "calm"}))
+		// answers returns how many of 8000 answers have a report.
+		answers := func(failed bool) (n int) {
+			for range 8000 {
+				h, b := loads.Header(th, failed), loads.Trailer(th, failed)
+				if r, ok := protocol.ParseLoad(h); ok {
+					n += max(1, r.Answers)
+				}
+				if r, ok := protocol.ParseBinaryLoad([]string{b}); ok && r.Overloaded {
+					t.Error("got an overload")
+				}
+			}
+			return n
+		}
+		wantSeldom := func(when string) {
+			t.Helper()
+			if n := answers(false); n < 7000 || n > 9000 {
+				t.Errorf("%s: the reports are for %d of 8000 answers", when, n)
+			}
+			h, sent := loads.Header(th, false), 0
+			for range 8000 {
+				if h = loads.Header(th, false); h != nil {
+					sent++
+				}
+			}
+			if sent < 850 || sent > 1150 {
+				t.Errorf("%s: %d of 8000 answers have a report, want 1000", when, sent)
+			}
+		}
+		for i := range 100 {
+			if r, ok := protocol.ParseLoad(loads.Header(th, false)); !ok || r.Answers != 0 {
+				t.Errorf("the answer %d: got %+v, %v", i, r, ok)
+			}
+		}
+		wantSeldom("then")
+		loads.Header(overloaded(), true)
+		for range 2 {
+			if n := answers(false); n != 8000 {
+				t.Errorf("after an overload: the reports are for %d of 8000 answers", n)
+			}
+			time.Sleep(9 * time.Second)
+		}
+		wantSeldom("18 s later")
+		if n := answers(true); n != 8000 {
+			t.Errorf("failures: the reports are for %d of 8000 answers", n)
+		}
+	})
 }
 
 func BenchmarkLoads(b *testing.B) {
@@ -65,10 +121,10 @@ func BenchmarkLoads(b *testing.B) {
 		b.Run(name+"/tell", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = loads.Header(server)
+				_ = loads.Header(server, false)
 			}
 		})
-		header, trailer := loads.Header(server), []string{loads.Trailer(server)}
+		header, trailer := loads.Header(server, true), []string{loads.Trailer(server, true)}
 		b.Run(name+"/receive", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -61,6 +61,8 @@ const (
 	perReport = 0.25
 	// longestStep is the longest time between two updates with a report that counts, in seconds.
 	longestStep = 1.0
+	// mostAnswers is the largest number of answers that a report counts for.
+	mostAnswers = 16
 	// hardly is a level that is as good as none.
 	hardly = 0.005
 	// A server is not believed if less than doubtfulPart of the rejections came that it has said, and if it
@@ -134,18 +136,20 @@ func (s *State) Calm() bool {
 // Active reports whether shedding may depend on what was received, and so on the time.
 func (s *State) Active() bool { return s.active.Load() }
 
-// Add adds a report that came at now. It drops the report if another one is being added.
-func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, now time.Duration) {
+// Add adds a report that came at now. That of a calm server counts for a number of answers. Add drops the
+// report if another one is being added.
+func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, answers int, now time.Duration) {
 	if !s.mu.TryLock() {
 		return
 	}
 	defer s.mu.Unlock()
 	f := &s.fresh
-	f.reports++
 	s.receivedAt = now
 	if !overloaded {
+		f.reports += float64(min(max(answers, 1), mostAnswers))
 		return
 	}
+	f.reports++
 	f.overloaded++
 	s.fullAt = now
 	for p, share := range shares {

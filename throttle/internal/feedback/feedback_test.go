@@ -68,7 +68,7 @@ func (m *model) answer(calls, share float64) {
 func (m *model) receive(share float64) {
 	shares := [MaxPriorities]float64{share}
 	if share > 0 || !m.Calm() {
-		m.Add(share > 0, &shares, m.now)
+		m.Add(share > 0, &shares, 1, m.now)
 	}
 	m.fade()
 }
@@ -234,6 +234,30 @@ func TestState_silence(t *testing.T) {
 	}
 }
 
+// TestState_answers has a calm replica that sends one report for some answers.
+func TestState_answers(t *testing.T) {
+	for answers, want := range map[int]int{-1: 1, 0: 1, 8: 8, 16: 16, math.MaxInt: 16} {
+		one, many := newModel(1, 0, 0), newModel(1, 0, 0)
+		for range 1000 {
+			for _, m := range []*model{one, many} {
+				m.now += tick
+				m.counts[0].Answers += 100
+				m.counts[0].Full += 90
+				m.Add(true, &[MaxPriorities]float64{0.9}, 100, m.now)
+			}
+			one.Add(false, nil, answers, one.now)
+			for range want {
+				many.Add(false, nil, 1, many.now)
+			}
+			one.fade()
+			many.fade()
+		}
+		if a, b := one.Probability(one.now), many.Probability(many.now); a != b {
+			t.Errorf("%d answers: got %v, want that of %d reports: %v", answers, a, want, b)
+		}
+	}
+}
+
 // TestNew_lasting wants that clients differ.
 func TestNew_lasting(t *testing.T) {
 	if a, b := New(0).lasting, New(0.999).lasting; a != Lasting || b < 4*time.Second || b > Lasting-Lasting/10 {
@@ -253,7 +277,7 @@ func TestState_bounds(t *testing.T) {
 			m.now += tick
 			m.counts[0].Answers++
 			m.counts[0].Full++
-			m.Add(true, &shares, m.now)
+			m.Add(true, &shares, 1, m.now)
 			m.fade()
 		}
 		for i, p := range m.Probability(m.now) {
@@ -276,7 +300,7 @@ func TestState_shadow(t *testing.T) {
 		m.now += tick
 		m.counts[0].Answers += 100
 		m.counts[0].Full += 80
-		m.Add(true, &[MaxPriorities]float64{0.8}, m.now)
+		m.Add(true, &[MaxPriorities]float64{0.8}, 1, m.now)
 		if m.Due(m.now) {
 			m.Update(&m.counts, m.now, true)
 		}
@@ -305,7 +329,7 @@ func TestState_Summary(t *testing.T) {
 				m.counts[0].Answers += 100
 				m.counts[0].Full += 50
 				if overloaded || !m.Calm() {
-					m.Add(overloaded, &[MaxPriorities]float64{0.5}, m.now)
+					m.Add(overloaded, &[MaxPriorities]float64{0.5}, 1, m.now)
 				}
 			}
 			m.Update(&m.counts, m.now, false) // at the end of a bucket
