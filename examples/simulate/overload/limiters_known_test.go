@@ -1,9 +1,11 @@
+//go:build !race
+
 package overload
 
 import "testing"
 
-// TestLimitersLimit: each keeps the open calls of a client far below those without a limit, and sheds little in healthy times.
-func TestLimitersLimit(t *testing.T) {
+// TestLimitersKnownFigures: each keeps the open calls of a client far below those without a limit, and sheds little in healthy times.
+func TestLimitersKnownFigures(t *testing.T) {
 	s := shortened(scenario(t, "pool5-10"), 6)
 	none := play(t, s, policy(t, "none"), 1, Options{}).Figures
 	for _, p := range limiters() {

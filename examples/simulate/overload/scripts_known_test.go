@@ -1,3 +1,5 @@
+//go:build !race
+
 package overload
 
 import (
@@ -6,8 +8,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestFleets checks what makes the clients of a fleet differ.
-func TestFleets(t *testing.T) {
+// TestFleetsKnownFigures checks what makes the clients of a fleet differ.
+func TestFleetsKnownFigures(t *testing.T) {
 	s := steady(4*width, mix(5))
 	clients := func(change func(*Scenario)) (Figures, []int) {
 		c := s
@@ -47,8 +49,8 @@ func TestFleets(t *testing.T) {
 	}
 }
 
-// TestErrorsAreTolerated plays errors that are not caused by load. A jump of them costs a trial.
-func TestErrorsAreTolerated(t *testing.T) {
+// TestErrorsKnownFigures plays errors that are not caused by load. A jump of them costs a trial.
+func TestErrorsKnownFigures(t *testing.T) {
 	for _, name := range []string{"errors30", "step30", "onoff30", "only-high"} {
 		s := scenario(t, name)
 		f := play(t, s, policy(t, "tiered"), 1, Options{Clients: 20, Capacity: 200}).Figures
