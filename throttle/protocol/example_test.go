@@ -47,17 +47,19 @@ func Example() {
 	// the throttle of the server counts: ignored
 }
 
-// The load reports of two servers, as they travel. GRPC adds the base64 itself.
+// The load reports of a calm server and of a full one, as they travel. GRPC adds the base64 itself.
 func ExampleFormatLoad() {
 	full := throttle.LoadReport{Overloaded: true, Utilization: 2.5}
 	full.Shed[throttle.Important], full.Shed[throttle.Medium], full.Shed[throttle.Low] = 0.125, 0.75, 1
-	for _, report := range []throttle.LoadReport{{}, full} {
+	for _, report := range []throttle.LoadReport{{}, {Answers: 8}, full} {
 		fmt.Println("endpoint-load-metrics:", protocol.FormatLoad(report))
 		fmt.Println("endpoint-load-metrics-bin:", base64.StdEncoding.EncodeToString([]byte(protocol.FormatBinaryLoad(report))))
 	}
 	// Output:
 	// endpoint-load-metrics: TEXT named_metrics.spillway.overloaded=0
 	// endpoint-load-metrics-bin: Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA=
+	// endpoint-load-metrics: TEXT named_metrics.spillway.overloaded=0,named_metrics.spillway.answers=8
+	// endpoint-load-metrics-bin: Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAABCGwoQc3BpbGx3YXkuYW5zd2VycxEAAAAAAAAgQA==
 	// endpoint-load-metrics: TEXT application_utilization=2.5,named_metrics.spillway.overloaded=1,named_metrics.spillway.shed.important=0.125,named_metrics.spillway.shed.medium=0.75,named_metrics.spillway.shed.low=1
 	// endpoint-load-metrics-bin: SQAAAAAAAARAQh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAA8D9CIgoXc3BpbGx3YXkuc2hlZC5pbXBvcnRhbnQRAAAAAAAAwD9CHwoUc3BpbGx3YXkuc2hlZC5tZWRpdW0RAAAAAAAA6D9CHAoRc3BpbGx3YXkuc2hlZC5sb3cRAAAAAAAA8D8=
 }

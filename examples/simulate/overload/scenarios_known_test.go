@@ -44,9 +44,9 @@ func servesNothing(phases []Phase) bool {
 	return len(disturbed) > 0 && !slices.ContainsFunc(disturbed, func(p Phase) bool { return p.Capacity > 0 })
 }
 
-// TestRangesKnownFigures plays every scenario with each of our policies, and wants that each figure is known and in its
+// TestScenariosKnownFigures plays every scenario with each of our policies, and wants that each figure is known and in its
 // range.
-func TestRangesKnownFigures(t *testing.T) {
+func TestScenariosKnownFigures(t *testing.T) {
 	for _, s := range Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
