@@ -41,20 +41,22 @@ func (i *slowInstruments) observed() []metric.Observable {
 // slowSum is the present state of the open throttles of one name with Config.Slow or SlowAuto. Its
 // open also counts the calls of throttles without them.
 type slowSum struct {
-	throttles, learners        int     // with Config.Slow, with SlowAuto
-	threshold, learned, oldest float64 // the highest
-	open                       int64
+	throttles                   int     // with Config.Slow, or with a learned one
+	configured, learned, oldest float64 // the highest
+	open                        int64
 }
 
 func (s *slowSum) add(stats *throttle.SlowStats) {
+	if stats.Slow == 0 {
+		return
+	}
+	s.throttles++
+	s.oldest = max(s.oldest, stats.Oldest.Seconds())
 	if stats.Auto {
-		s.learners++
 		s.learned = max(s.learned, stats.Learned.Seconds())
+		return
 	}
-	if stats.Slow > 0 {
-		s.throttles++
-		s.threshold, s.oldest = max(s.threshold, stats.Slow.Seconds()), max(s.oldest, stats.Oldest.Seconds())
-	}
+	s.configured = max(s.configured, stats.Slow.Seconds())
 }
 
 // addSlow adds the counters.
@@ -63,18 +65,17 @@ func (s *prioritySum) addSlow(p *throttle.SlowTotals) {
 	s.slow.Booked += p.Booked
 	s.slow.WrittenOff += p.WrittenOff
 	s.slow.WouldRefuse += p.WouldRefuse
-	s.slow.WouldBeLate += p.WouldBeLate
 }
 
 // reportSlow reports what Config.Slow does, for names with it, and the open calls of all names.
 func (r *throttleReport) reportSlow(sum *throttleSum) {
 	i, source := &r.instruments.slow, r.attributes.observeOptions(seriesKey{kind: bySource})
 	r.to.ObserveInt64(i.open, sum.slow.open, source...)
-	r.reportLearned(sum)
 	if sum.slow.throttles == 0 {
 		return
 	}
-	r.observeThreshold(semconv.SlowConfigured, sum.slow.threshold)
+	r.observeThreshold(semconv.SlowConfigured, sum.slow.configured)
+	r.observeThreshold(semconv.SlowLearned, sum.slow.learned)
 	r.to.ObserveFloat64(i.oldest, sum.slow.oldest, source...)
 	for p := range sum.priorities {
 		s, k := &sum.priorities[p].slow, seriesKey{kind: bySlowEvent, priority: throttle.Priority(p)}
@@ -89,21 +90,11 @@ func (r *throttleReport) reportSlow(sum *throttleSum) {
 	}
 }
 
-// reportLearned reports what SlowAuto has learned, for names with it.
-func (r *throttleReport) reportLearned(sum *throttleSum) {
-	if sum.slow.learners == 0 {
+// observeThreshold reports the threshold of a source, if a throttle has one.
+func (r *throttleReport) observeThreshold(source string, seconds float64) {
+	if seconds == 0 {
 		return
 	}
-	if sum.slow.learned > 0 {
-		r.observeThreshold(semconv.SlowLearned, sum.slow.learned)
-	}
-	for p := range sum.priorities {
-		k := seriesKey{kind: bySlowEvent, priority: throttle.Priority(p), decision: semconv.SlowWouldBeLate}
-		r.observe(r.instruments.slow.calls, sum.priorities[p].slow.WouldBeLate, k)
-	}
-}
-
-func (r *throttleReport) observeThreshold(source string, seconds float64) {
 	options := r.attributes.observeOptions(seriesKey{kind: bySlowSource, decision: source})
 	r.to.ObserveFloat64(r.instruments.slow.threshold, seconds, options...)
 }

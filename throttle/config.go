@@ -58,9 +58,10 @@ type Config struct {
 	// Mode selects whether decisions are enforced. Default [ModeEnforce]. [Throttle.Tune] changes
 	// it at run time.
 	Mode Mode
-	// Slow is how long a call may be open before it is late, 1 ms to 1 h. Default 0: off. It protects
-	// a backend that becomes slow, but neither rejects calls nor runs into deadlines. Choose twice the
-	// 99th percentile of good days, and more than the longest pause that you accept.
+	// Slow is how long a call may be open before it is late, 1 ms to 1 h. Default 0: off, unless SlowAuto
+	// learns it. A negative value turns both off. It protects a backend that becomes slow, but neither
+	// rejects calls nor runs into deadlines. Choose twice the 99th percentile of good days, and more than
+	// the longest pause that you accept.
 	//
 	// One late call in three counts as rejected when it becomes late, whatever its outcome is. A call
 	// that is open for 10 s, or for 20 times Slow if that is more, counts as rejected, because it may
@@ -76,14 +77,15 @@ type Config struct {
 	// backend, so that the policy chooses which calls are shed from then on. [Throttle.Tune] changes
 	// it at run time.
 	SlowGate Mode
-	// SlowAuto learns a good value of Slow from the calls that the backend accepts. It shows the value,
-	// and how many calls would be late with it, in [Throttle.Stats] and as metrics. It changes no
-	// decision, whatever Slow is. Watch it for a day of normal traffic, and then set Slow.
+	// SlowAuto learns Slow from the calls that the backend accepts, and tells a full backend from one that
+	// only became slower. Default false. It has no effect if Slow is set or negative.
 	//
-	// The value is 1.75 times the 99th percentile of 10 s, or more if it has fewer than 50 calls: the
-	// median of the last 30 such periods. A period in which more than 1 % of the calls was shed does
-	// not count. It costs one more reading of the clock and one counter per call, and is not needed
-	// once Slow is set. [Throttle.Tune] changes it at run time.
+	// A call is late after five times the mean time of a call in the last minute. Late calls count as
+	// rejected, and SlowGate limits how many are open, only once they have been found to wait in a queue: the
+	// times of all late calls grow, one after the other, or a quarter of the calls in 2 s end late and without
+	// an answer. A backend whose calls take ten times as long, but not longer and longer, is not shed from.
+	// [SlowStats] has what was learned and found. It costs what Slow costs, and two counters per call.
+	// [Throttle.Tune] changes it at run time.
 	SlowAuto bool
 	// ProcessorWait is how long a request may wait for a processor of this process, 1 ms to 10 s.
 	// Default 30 ms. If more waits, calls that this process serves are shed, lowest priorities first:

@@ -426,7 +426,7 @@ func ExampleMode_UnmarshalText() {
 	// invalid value "on" for flag -throttle: throttle.Mode is "on": want enforce, shadow or off
 }
 
-// SlowAuto shows a good value of Slow. It changes no decision.
+// SlowAuto learns Slow from the calls that the backend accepts.
 func ExampleConfig_slowAuto() {
 	now := time.Unix(0, 0) // a clock for the example; leave Config.Now nil
 	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders", SlowAuto: true, Now: func() time.Time { return now }}))
@@ -436,8 +436,8 @@ func ExampleConfig_slowAuto() {
 			return nil
 		})
 	}
-	fmt.Println("try Slow:", orders.Stats().Slow.Learned.Round(10*time.Millisecond))
-	// Output: try Slow: 150ms
+	fmt.Println("late after", orders.Stats().Slow.Learned)
+	// Output: late after 400ms
 }
 
 // The requests of a server are shed while they wait for a processor, unless that is turned off.

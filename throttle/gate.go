@@ -35,15 +35,22 @@ type gate struct {
 	limits [MaxPriorities]atomic.Int64 // noLimit while the gate is open for the priority
 	passed atomic.Int64                // time of the last admitted call while a limit applies
 
-	mu    sync.Mutex
-	at    int64           // number of the current half second
-	marks [numMarks]marks // totals at the begin of half seconds
-	last  marks           // totals at the last update
+	// Of the watches with Config.SlowAuto:
+	full   atomic.Bool  // late calls wait in a queue
+	failed atomic.Int64 // late calls that ended without an answer
+	trend  trend
+
+	mu      sync.Mutex
+	backlog backlog
+	at      int64           // number of the current half second
+	marks   [numMarks]marks // totals at the begin of half seconds
+	last    marks           // totals at the last update
 }
 
 // marks are totals by priority.
 type marks struct {
 	accepted, late [MaxPriorities]float64
+	failed         float64 // late calls that ended without an answer, of all priorities
 }
 
 // open opens a new gate. It remembers the totals of accepted calls.
@@ -57,9 +64,9 @@ func (g *gate) open(accepted [MaxPriorities]window.Counts) {
 	}
 }
 
-// update computes the limits for t from the totals of accepted calls and from the late calls that were
-// found.
-func (g *gate) update(now, t time.Duration, accepted []window.Counts, f *late.Found) {
+// update computes the limits of a watch from the totals of accepted calls and from the late calls that
+// were found.
+func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *late.Found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mark(int64(now / markLength))
@@ -68,12 +75,17 @@ func (g *gate) update(now, t time.Duration, accepted []window.Counts, f *late.Fo
 		m.accepted[p] = float64(accepted[p].Accepted)
 		m.late[p] += float64(f.Late[p])
 	}
+	m.failed = float64(g.failed.Load())
 	short, long := m.minus(g.before(shortMarks)), m.minus(g.before(numMarks))
 	rate := sum(short.accepted[:]) / (shortMarks * markLength).Seconds()
+	holds := f.Open > 0
+	if w.learner != nil {
+		holds = g.findBacklog(now, holds && tooLate(&short, &long, len(accepted)-1)) && holds
+	}
 	for p := range accepted {
 		limit := int64(noLimit)
-		if f.Open > 0 && tooLate(&short, &long, p) {
-			limit = limitOf(p, len(accepted), rate*t.Seconds())
+		if holds && tooLate(&short, &long, p) {
+			limit = limitOf(p, len(accepted), rate*w.slow.Seconds())
 		}
 		if old := g.limits[p].Swap(limit); old == noLimit && limit != noLimit {
 			g.passed.Store(int64(now))
@@ -98,6 +110,7 @@ func (m *marks) minus(before *marks) marks {
 		d.accepted[p] -= before.accepted[p]
 		d.late[p] -= before.late[p]
 	}
+	d.failed -= before.failed
 	return d
 }
 

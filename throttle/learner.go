@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,127 +11,130 @@ import (
 
 // The constants of the rule of Config.SlowAuto.
 const (
-	// A period has at least this length and this number of accepted calls.
+	// A period has at least this length and this number of accepted calls. The first ones are shorter,
+	// because a backend may be full from the first call on.
 	learningPeriod   = 10 * time.Second
 	leastLearnedFrom = 50
 	// A period in which more than this share of the calls was shed teaches nothing.
 	mostShedToLearn = 0.01
-	// The learned Slow is this factor times the median of the 99th percentiles of numPeriods periods.
-	learnedRatio    = 1.75
-	numPeriods      = 30
+	// The learned Slow is this factor times the median of the mean times of numPeriods periods. A call that
+	// takes longer than the learned Slow counts as one of that time, so that few slow calls change little.
+	learnedRatio    = 5
+	numPeriods      = 5
 	shortestLearned = 5 * time.Millisecond
 )
 
-// learner computes a good value of Config.Slow from the durations of accepted calls. Nothing acts on it.
+// learner computes Slow from the durations of accepted calls.
 type learner struct {
 	learned atomic.Int64 // a time.Duration, or 0 before the end of the first period
 	due     atomic.Int64 // time of the next update
-	stripes []durationCounts
+	stripes []durationSum
 
-	mu          sync.Mutex
-	counts      [numDurations]uint64 // of the period, without those in stripes
-	before      window.Counts        // totals at the begin of the period
-	percentiles [numPeriods]time.Duration
-	periods     int // all periods that percentiles has had
+	mu      sync.Mutex
+	sum     time.Duration // of the period, without those in stripes
+	calls   uint64
+	before  window.Counts // totals at the begin of the period
+	means   [numPeriods]time.Duration
+	periods int // all periods that means has had
+}
+
+// durationSum sums the durations of the accepted calls of a stripe. It fills a cache line.
+type durationSum struct {
+	sum   atomic.Int64
+	calls atomic.Uint64
+	_     [48]byte
 }
 
 // newLearner returns a learner that begins at now, when the totals of calls are before.
 func newLearner(now time.Duration, before window.Counts, stripes int) *learner {
-	l := &learner{stripes: make([]durationCounts, stripes), before: before}
-	l.due.Store(int64(now + learningPeriod))
+	l := &learner{stripes: make([]durationSum, stripes), before: before}
+	length, _ := l.period()
+	l.due.Store(int64(now + length))
 	return l
 }
 
-// teach lets the learner learn from the call, which had no answer for d, until now. A call that had none
-// for longer than the learned Slow would have been late.
-func (a *attempt) teach(l *learner, now, d time.Duration, accepted bool) {
-	if l.isDue(now) {
-		l.update(now, a.throttle.totals())
+// teach lets the learner learn from the call, which had no answer for d, until now.
+func (a *attempt) teach(now, d time.Duration, accepted bool) {
+	w, t := a.watch, a.throttle
+	isLate := w.slow > 0 && d > w.slow
+	switch {
+	case accepted:
+		w.learner.stripes[a.stripe].add(d, time.Duration(w.learner.learned.Load()))
+		if isLate {
+			w.gate.trend.add(now, d, w.slow, t.allAccepted)
+		}
+	case isLate:
+		w.gate.failed.Add(1)
 	}
-	if accepted {
-		l.stripes[a.stripe].add(d)
+	if w.learner.isDue(now) && w.learner.update(now, t.totals()) {
+		t.relearn(w)
 	}
-	if t := time.Duration(l.learned.Load()); t > 0 && d > t {
-		a.watch.totals.wouldBeLate[a.priority].Add(1)
+}
+
+// add adds a call that took d, or most if that is less, but not 0.
+func (s *durationSum) add(d, most time.Duration) {
+	if most > 0 {
+		d = min(d, most)
 	}
+	s.sum.Add(int64(d))
+	s.calls.Add(1)
 }
 
 // isDue reports whether the period may end at now.
 func (l *learner) isDue(now time.Duration) bool { return int64(now) >= l.due.Load() }
 
-// update ends the period. Totals are those of all calls. It does nothing if another goroutine does it.
-func (l *learner) update(now time.Duration, totals window.Counts) {
+// update ends the period, and reports whether it taught something. Totals are those of all calls. It does
+// nothing if another goroutine does it.
+func (l *learner) update(now time.Duration, totals window.Counts) (learns bool) {
 	if !l.mu.TryLock() {
-		return
+		return false
 	}
 	defer l.mu.Unlock()
 	if !l.isDue(now) {
-		return
+		return false
 	}
-	l.due.Store(int64(now + learningPeriod))
+	length, least := l.period()
+	l.due.Store(int64(now + length))
 	shed, requests := totals.Shed-l.before.Shed, totals.Requests()-l.before.Requests()
-	calls := l.collect()
+	l.collect()
 	switch {
 	case float64(shed) > mostShedToLearn*float64(requests):
-	case calls < leastLearnedFrom:
-		return // the period goes on
+	case l.calls < least:
+		return false // the period goes on
 	default:
-		l.learn(quantile(&l.counts, calls))
+		l.learn(l.sum / time.Duration(l.calls))
+		learns = true
 	}
-	l.before = totals
-	clear(l.counts[:])
+	l.before, l.sum, l.calls = totals, 0, 0
+	return learns
 }
 
-// collect moves the counts of the stripes to counts, and returns their sum.
-func (l *learner) collect() (calls uint64) {
-	for i := range l.counts {
-		for s := range l.stripes {
-			if cell := &l.stripes[s][i]; cell.Load() > 0 {
-				l.counts[i] += uint64(cell.Swap(0))
-			}
-		}
-		calls += l.counts[i]
+// period returns the length of a period, and the calls that it needs.
+func (l *learner) period() (length time.Duration, calls uint64) {
+	switch l.periods {
+	case 0:
+		return learningPeriod / 100, leastLearnedFrom / 5
+	case 1:
+		return learningPeriod / 10, leastLearnedFrom
 	}
-	return calls
+	return learningPeriod, leastLearnedFrom
 }
 
-// learn adds the 99th percentile of a period.
-func (l *learner) learn(percentile time.Duration) {
-	l.percentiles[l.periods%numPeriods] = percentile
+// collect moves the sums of the stripes to the sum of the period.
+func (l *learner) collect() {
+	for i := range l.stripes {
+		l.sum += time.Duration(l.stripes[i].sum.Swap(0))
+		l.calls += l.stripes[i].calls.Swap(0)
+	}
+}
+
+// learn adds the mean of a period.
+func (l *learner) learn(mean time.Duration) {
+	l.means[l.periods%numPeriods] = mean
 	l.periods++
-	all := l.percentiles
+	all := l.means
 	sorted := all[:min(l.periods, numPeriods)]
 	slices.Sort(sorted)
-	median := float64(sorted[len(sorted)/2])
-	l.learned.Store(int64(min(max(time.Duration(learnedRatio*median), shortestLearned), longestSlow)))
-}
-
-// numDurations is the number of ranges of durations: eight for each power of two. The first one begins
-// at 0 and ends at 74 µs, the last one has everything from 4.6 h on.
-const numDurations = 28 * 8
-
-// durationCounts counts the accepted calls of a stripe by duration. It fills cache lines.
-type durationCounts [numDurations]atomic.Uint32
-
-func (c *durationCounts) add(d time.Duration) { c[rangeOf(d)].Add(1) }
-
-// rangeOf returns the number of the range that holds d.
-func rangeOf(d time.Duration) int {
-	x := uint64(max(d, 1<<16))
-	n := bits.Len64(x)
-	return min(8*(n-17)+int(x>>(n-4)&7), numDurations-1)
-}
-
-// endOf returns the end of a range.
-func endOf(i int) time.Duration { return time.Duration(i%8+9) << (i/8 + 13) }
-
-// quantile returns the 99th percentile of calls, rounded up to the end of its range.
-func quantile(counts *[numDurations]uint64, calls uint64) time.Duration {
-	var sum uint64
-	for i, n := range counts {
-		if sum += n; 100*sum >= 99*calls {
-			return endOf(i)
-		}
-	}
-	return endOf(numDurations - 1)
+	median := sorted[(len(sorted)-1)/2]
+	l.learned.Store(int64(min(max(learnedRatio*median, shortestLearned), longestSlow)))
 }

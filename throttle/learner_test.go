@@ -2,8 +2,10 @@ package throttle_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,133 +21,193 @@ func callsOf(t *testing.T, th *throttle.Throttle, n int, d time.Duration) {
 	}
 }
 
-// learnedBetween checks the learned Slow.
-func learnedBetween(t *testing.T, what string, th *throttle.Throttle, least, most time.Duration) {
-	t.Helper()
-	if got := th.Stats().Slow.Learned; got < least || got > most {
-		t.Errorf("%s: learned %v, want %v to %v", what, got, least, most)
-	}
-}
-
 func TestSlowAutoLearns(t *testing.T) {
+	const ms = time.Millisecond
 	for name, c := range map[string]struct {
-		play        func(t *testing.T, th *throttle.Throttle)
-		least, most time.Duration
+		play func(t *testing.T, th *throttle.Throttle)
+		want time.Duration
 	}{
-		"nothing before the first period": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 90, 100*time.Millisecond)
-		}, 0, 0},
-		"1.75 times the 99th percentile": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 110, 100*time.Millisecond)
-		}, 175 * time.Millisecond, 197 * time.Millisecond}, // a range is up to an eighth wide
-		"not of the last hundredth": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 200, 10*time.Millisecond)
-			callsOf(t, th, 2, 3*time.Second)
-			callsOf(t, th, 400, 10*time.Millisecond)
-		}, 17 * time.Millisecond, 20 * time.Millisecond},
-		"a period with few calls goes on": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 49, time.Second)
-			learnedBetween(t, "after 49 calls", th, 0, 0)
-			callsOf(t, th, 12, time.Second)
-		}, 1750 * time.Millisecond, 1970 * time.Millisecond},
-		"at least 5 ms": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 11000, time.Millisecond)
-		}, 5 * time.Millisecond, 5 * time.Millisecond},
+		"nothing from nine calls": {func(t *testing.T, th *throttle.Throttle) { callsOf(t, th, 9, 100*ms) }, 0},
+		"five times the mean":     {func(t *testing.T, th *throttle.Throttle) { callsOf(t, th, 10, 100*ms) }, 500 * ms},
+		"hardly from few long calls": {func(t *testing.T, th *throttle.Throttle) {
+			callsOf(t, th, 200, 10*ms)
+			callsOf(t, th, 10, 3*time.Second)
+			callsOf(t, th, 1000, 10*ms)
+		}, 50 * ms},
+		"at least 5 ms": {func(t *testing.T, th *throttle.Throttle) { callsOf(t, th, 300, ms/2) }, 5 * ms},
 		"the median of periods": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 3*101, 100*time.Millisecond)
-			callsOf(t, th, 60, 400*time.Millisecond)
-		}, 175 * time.Millisecond, 197 * time.Millisecond},
-		"only of accepted calls": {func(t *testing.T, th *throttle.Throttle) {
+			callsOf(t, th, 3*101, 100*ms)
+			callsOf(t, th, 60, 400*ms)
+		}, 500 * ms},
+		"follows a slower backend": {func(t *testing.T, th *throttle.Throttle) {
+			callsOf(t, th, 5*101, 100*ms)
+			callsOf(t, th, 4*51, 400*ms)
+		}, 2 * time.Second},
+		"only from accepted calls": {func(t *testing.T, th *throttle.Throttle) {
 			for range 110 {
 				_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(time.Second); return context.Canceled })
-				callsOf(t, th, 1, 100*time.Millisecond)
+				callsOf(t, th, 1, 100*ms)
 			}
-		}, 175 * time.Millisecond, 197 * time.Millisecond},
+		}, 500 * ms},
 		"not while calls are shed": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 110, 100*time.Millisecond)
+			callsOf(t, th, 3*101, 100*ms)
 			for range 60 {
-				callsOf(t, th, 1, time.Second)
+				callsOf(t, th, 1, 400*ms)
 				times(10, th, throttle.High, errBusy)
 			}
-		}, 175 * time.Millisecond, 197 * time.Millisecond},
-		"forgets": {func(t *testing.T, th *throttle.Throttle) {
-			callsOf(t, th, 30*101, 100*time.Millisecond)
-			callsOf(t, th, 17*51, 200*time.Millisecond)
-		}, 350 * time.Millisecond, 394 * time.Millisecond},
+		}, 500 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				th := build(t, throttle.Config{SlowAuto: true})
 				c.play(t, th)
-				learnedBetween(t, "at the end", th, c.least, c.most)
+				equal(t, "learned", th.Stats().Slow.Learned, c.want)
 			})
 		})
 	}
 }
 
-// TestSlowAutoChangesNothing: the window, the decisions and what Slow counts are the same with it.
-func TestSlowAutoChangesNothing(t *testing.T) {
-	for _, slow := range []time.Duration{0, time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			var stats [2]throttle.Stats
-			for i := range stats {
-				th := build(t, throttle.Config{SlowAuto: i == 1, Slow: slow})
-				callsOf(t, th, 110, 100*time.Millisecond)
-				callsOf(t, th, 5, 2*time.Second)
-				stats[i] = th.Stats()
+// load has many callers of a backend for 20 s, each of which waits for a second. It returns the share of the calls of High
+// that were answered in time after the first 5 s.
+func load(t *testing.T, th *throttle.Throttle, rate int, serve func(ctx context.Context) error) float64 {
+	t.Helper()
+	var callers sync.WaitGroup
+	var made, answered atomic.Int64
+	begin := time.Now()
+	for i := range 20 * rate {
+		p, counts := throttle.Low, i >= 5*rate
+		if i%10 == 0 {
+			p = throttle.High
+		}
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			err := th.Do(ctx, p, serve)
+			if p == throttle.High && counts {
+				made.Add(1)
+				if err == nil {
+					answered.Add(1)
+				}
 			}
-			equal(t, "would be late", stats[1].Priorities[throttle.High].Slow.WouldBeLate, 5)
-			equal(t, "late", stats[1].Priorities[throttle.High].Slow.Late, stats[0].Priorities[throttle.High].Slow.Late)
-			stats[1].Priorities[throttle.High].Slow.WouldBeLate = 0
-			equal(t, "priority", stats[1].Priorities[throttle.High], stats[0].Priorities[throttle.High])
-			equal(t, "Auto", stats[1].Slow.Auto, true)
-			stats[1].Slow.Auto, stats[1].Slow.Learned = false, 0
-			equal(t, "state", stats[1].Slow, stats[0].Slow)
+		})
+		time.Sleep(time.Until(begin.Add(time.Duration(i+1) * time.Second / time.Duration(rate))))
+	}
+	callers.Wait()
+	return float64(answered.Load()) / float64(made.Load())
+}
+
+// slots returns a backend that serves ten calls of 50 ms at the same time, in order of arrival.
+func slots() func(ctx context.Context) error {
+	free := make(chan struct{}, 10)
+	return func(ctx context.Context) error {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-free }()
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	}
+}
+
+// slower returns a backend whose calls take as long as said by d, however many there are.
+func slower(d *atomic.Int64) func(context.Context) error {
+	return func(context.Context) error { time.Sleep(time.Duration(d.Load())); return nil }
+}
+
+// TestSlowAuto_full: a pool with three times its load. High is served, and without SlowAuto it is not.
+func TestSlowAuto_full(t *testing.T) {
+	for _, tt := range []struct {
+		c           throttle.Config
+		least, most float64
+		full        bool
+	}{
+		{throttle.Config{SlowAuto: true}, 0.94, 1, true},
+		{throttle.Config{}, 0, 0.91, false},
+		{throttle.Config{SlowAuto: true, Slow: -1}, 0, 0.91, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tt.c.Rand = rand.New(rand.NewPCG(1, 1)).Float64
+			th, backend := buildTiered(t, tt.c), slots()
+			load(t, th, 100, backend)
+			equal(t, "full at half the load", th.Stats().Slow.Full, false)
+			got := load(t, th, 600, backend)
+			if got < tt.least || got > tt.most {
+				t.Errorf("%+v: %.3f of High succeeded, want %v to %v", tt.c, got, tt.least, tt.most)
+			}
+			equal(t, "full", th.Stats().Slow.Full, tt.full)
+			equal(t, "refused", tier(th, throttle.Low).Shed.Count(throttle.CauseLimit) > 0, tt.full)
+			load(t, th, 100, backend)
+			equal(t, "full after it", th.Stats().Slow.Full, false)
 		})
 	}
 }
 
-// TestSlowAutoDoesNotLearnWhileTheGateRefuses: what Slow does to the durations is no good day.
-func TestSlowAutoDoesNotLearnWhileTheGateRefuses(t *testing.T) {
+// TestSlowAuto_slower: a backend that is ten times as slow, but not full. No call is shed, nor counted as rejected.
+func TestSlowAuto_slower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{SlowAuto: true, Slow: time.Second, Rand: lucky})
-		callsOf(t, th, 110, 100*time.Millisecond)
-		calls := hangMany(t, th)
-		for range 48 {
-			times(5, th, throttle.Low, nil)
-			callsOf(t, th, 1, 200*time.Millisecond)
-		}
-		if tier(th, throttle.Low).Shed.Count(throttle.CauseLimit) < 5 {
-			t.Error("the gate has refused no call")
-		}
-		learnedBetween(t, "at the end", th, 175*time.Millisecond, 197*time.Millisecond)
+		th := buildTiered(t, throttle.Config{SlowAuto: true})
+		var d atomic.Int64
+		d.Store(int64(50 * time.Millisecond))
+		load(t, th, 100, slower(&d))
+		d.Store(int64(500 * time.Millisecond))
+		equal(t, "High", load(t, th, 100, slower(&d)), 1)
+		low := tier(th, throttle.Low)
+		equal(t, "late", low.Slow.Late > 500, true)
+		equal(t, "shed", low.Shed.Sum(), 0)
+		equal(t, "booked", low.Slow.Booked, 0)
+		equal(t, "full", th.Stats().Slow.Full, false)
+	})
+}
+
+// TestSlowAuto_shadow: SlowGate only counts what it would refuse.
+func TestSlowAuto_shadow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th, backend := buildTiered(t, throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}), slots()
+		load(t, th, 100, backend)
+		load(t, th, 600, backend)
+		low := tier(th, throttle.Low)
+		equal(t, "would refuse", low.Slow.WouldRefuse > 0, true)
+		equal(t, "refused", low.Shed.Count(throttle.CauseLimit), 0)
+	})
+}
+
+// TestSlowAuto_neverWritesOffAsRejected: a call that waits for long, such as a long poll, is not a rejection.
+func TestSlowAuto_neverWritesOffAsRejected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{SlowAuto: true})
+		callsOf(t, th, 10, 100*time.Millisecond)
+		calls := admitMany(t, th, throttle.Low, 5)
+		time.Sleep(time.Minute)
+		low := tier(th, throttle.Low)
+		equal(t, "written off", low.Slow.WrittenOff, 5)
+		equal(t, "rejected", low.Window.Rejected, 0)
 		for _, call := range calls {
 			call.Done(nil)
 		}
+		equal(t, "open", th.Stats().Slow.Open+th.Stats().Slow.WrittenOff, 0)
 	})
 }
 
 func TestTuneSlowAuto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{SlowAuto: true, Slow: time.Second})
+		th := build(t, throttle.Config{SlowAuto: true})
 		tune := func(auto bool, slow time.Duration) {
 			t.Helper()
 			equal(t, "Tune", th.Tune(throttle.Patch{SlowAuto: new(auto), Slow: new(throttle.Duration(slow))}), nil)
 		}
 		callsOf(t, th, 110, 100*time.Millisecond)
-		tune(true, 500*time.Millisecond)
-		learnedBetween(t, "with another Slow", th, 175*time.Millisecond, 197*time.Millisecond)
+		learned := throttle.SlowStats{Slow: 500 * time.Millisecond, Learned: 500 * time.Millisecond, Auto: true}
+		equal(t, "learned", th.Stats().Slow, learned)
 		tune(true, 0)
-		learnedBetween(t, "without Slow", th, 175*time.Millisecond, 197*time.Millisecond)
-		calls := admitMany(t, th, throttle.Low, 3)
-		tune(false, time.Second)
-		equal(t, "while off", th.Stats().Slow, throttle.SlowStats{Slow: time.Second})
-		for _, call := range calls {
-			call.Done(nil)
-		}
-		equal(t, "open", th.Stats().Slow.Open, 0)
+		equal(t, "without a change", th.Stats().Slow, learned)
 		tune(true, time.Second)
-		equal(t, "begins again", th.Stats().Slow.Learned, 0)
+		equal(t, "a set Slow is in force", th.Stats().Slow, throttle.SlowStats{Slow: time.Second})
+		tune(true, -1)
+		equal(t, "negative", th.Stats().Slow, throttle.SlowStats{})
+		tune(true, 0)
+		equal(t, "begins again", th.Stats().Slow, throttle.SlowStats{Auto: true})
 		tune(false, 0)
 		equal(t, "off", th.Stats().Slow, throttle.SlowStats{})
 		wantUsable(t, th)

@@ -13,51 +13,61 @@ const (
 	longestSlow  = time.Hour
 )
 
-// watch finds the late calls of a throttle, and learns from the durations of calls. Tuning.Slow replaces
-// it: calls that began before belong to the watch before, whose open calls do not become late any more.
+// watch finds the late calls of a throttle, and learns from the durations of calls. Tuning.Slow and what was
+// learned replace it: calls that began before belong to the watch before, whose open calls do not become late any more.
 type watch struct {
 	slow    time.Duration
-	ring    *late.Ring // nil if slow is 0
-	gate    gate
-	learner atomic.Pointer[learner] // nil without Tuning.SlowAuto
+	ring    *late.Ring // nil if slow is 0: it is not learned yet
+	gate    *gate
+	learner *learner // nil with Tuning.Slow
 	totals  *slowCounters
 }
 
 // slowCounters are totals by priority. They are shared, because they change rarely.
 type slowCounters struct {
-	late, booked, lost, refused, wouldRefuse, wouldBeLate [MaxPriorities]atomic.Uint64
+	late, booked, lost, refused, wouldRefuse [MaxPriorities]atomic.Uint64
 }
 
-// watchSlow replaces or changes the watch if Tuning.Slow or SlowAuto has changed. It also stores
-// CanceledAfter.
+// watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed. It also stores CanceledAfter.
 func (t *Throttle) watchSlow() {
 	t.watching.Lock()
 	defer t.watching.Unlock()
 	u, old := t.tuning.Load(), t.watch.Load()
 	t.canceledAfter.Store(int64(max(0, u.CanceledAfter)))
-	if u.Slow == 0 && !u.SlowAuto {
+	learns := u.SlowAuto && u.Slow == 0
+	switch {
+	case u.Slow <= 0 && !learns:
 		t.watch.Store(nil)
+	case old != nil && learns == (old.learner != nil) && (learns || old.slow == u.Slow):
+	default:
+		w := t.newWatch(u.Slow)
+		if learns {
+			w.learner = newLearner(t.elapsed(), t.totals(), t.window.Stripes())
+		}
+		t.watch.Store(w)
+	}
+}
+
+// relearn replaces a watch by one with the slow that it has learned, unless they hardly differ.
+func (t *Throttle) relearn(w *watch) {
+	slow := time.Duration(w.learner.learned.Load())
+	if w.slow > 0 && slow < w.slow*5/4 && slow > w.slow*4/5 {
 		return
 	}
-	w := old
-	if old == nil || old.slow != u.Slow {
-		w = t.newWatch(u.Slow)
+	t.watching.Lock()
+	defer t.watching.Unlock()
+	if t.watch.Load() != w {
+		return
 	}
-	switch {
-	case !u.SlowAuto:
-		w.learner.Store(nil)
-	case old != nil && old.learner.Load() != nil:
-		w.learner.Store(old.learner.Load())
-	default:
-		w.learner.Store(newLearner(t.elapsed(), t.totals(), t.window.Stripes()))
-	}
-	t.watch.Store(w)
+	next := *w
+	next.slow, next.ring = slow, late.New(slow, t.priorities, t.window.Stripes())
+	t.watch.Store(&next)
 }
 
 // newWatch returns a watch without a learner. Slow may be 0.
 func (t *Throttle) newWatch(slow time.Duration) *watch {
 	t.slowTotals.CompareAndSwap(nil, &slowCounters{})
-	w := &watch{slow: slow, totals: t.slowTotals.Load()}
+	w := &watch{slow: slow, totals: t.slowTotals.Load(), gate: &gate{}}
 	if slow > 0 {
 		w.ring = late.New(slow, t.priorities, t.window.Stripes())
 	}
@@ -73,7 +83,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		return
 	}
 	accepted := t.accepted()
-	w.gate.update(now, w.slow, accepted[:t.priorities], &f)
+	w.gate.update(now, w, accepted[:t.priorities], &f)
 	booked := false
 	for p := range t.priorities {
 		if f.Late[p] == 0 && f.Lost[p] == 0 {
@@ -81,6 +91,9 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		}
 		w.totals.late[p].Add(uint64(f.Late[p]))
 		w.totals.lost[p].Add(uint64(f.Lost[p]))
+		if !w.books() {
+			continue
+		}
 		w.totals.booked[p].Add(uint64(f.Booked[p]))
 		t.window.Roll(now)
 		t.window.Row(0, p)[saidFull].Add(uint64(f.Booked[p]))
@@ -91,6 +104,10 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		t.decisions.Refresh(now)
 	}
 }
+
+// books reports whether some late calls count as rejected. With SlowAuto they may be slow for a good reason,
+// unless they wait in a queue.
+func (w *watch) books() bool { return w.learner == nil || w.gate.full.Load() }
 
 // hasBooked reports whether late calls have ever counted as rejected.
 func (t *Throttle) hasBooked() bool {
@@ -107,6 +124,12 @@ func (t *Throttle) hasBooked() bool {
 func (t *Throttle) accepted() (sums [MaxPriorities]window.Counts) {
 	t.window.Ever(sums[:t.priorities])
 	return sums
+}
+
+// allAccepted returns the number of calls that the backend has accepted.
+func (t *Throttle) allAccepted() uint64 {
+	accepted := t.accepted()
+	return window.Sum(accepted[:t.priorities]).Accepted
 }
 
 // totals returns the totals of all calls, with those that the gate has refused as shed.
@@ -167,8 +190,8 @@ func (a *attempt) refuse(w *watch, now time.Duration) error {
 // leave removes the call from the open calls. D is how long it has had no answer.
 func (a *attempt) leave(now, d time.Duration, accepted bool) {
 	w := a.watch
-	if l := w.learner.Load(); l != nil {
-		a.teach(l, now, d, accepted)
+	if w.learner != nil {
+		a.teach(now, d, accepted)
 	}
 	if w.ring == nil {
 		return
@@ -176,7 +199,7 @@ func (a *attempt) leave(now, d time.Duration, accepted bool) {
 	if w.ring.Due(now) && a.throttle.watch.Load() == w { // else Tune has replaced it
 		a.throttle.findLate(w, now)
 	}
-	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority))
+	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority)) && w.books()
 }
 
 // respond removes the call from the open calls before its outcome is known. It calls no hook, because the
@@ -202,8 +225,8 @@ func (t *Throttle) look() (w *watch, now time.Duration) {
 // state returns the state of the watch.
 func (w *watch) state(now time.Duration, gate Mode) SlowStats {
 	s := SlowStats{Slow: w.slow, Gate: gate}
-	if l := w.learner.Load(); l != nil {
-		s.Auto, s.Learned = true, time.Duration(l.learned.Load())
+	if w.learner != nil {
+		s.Auto, s.Learned, s.Full = true, w.slow, w.gate.full.Load()
 	}
 	if w.ring == nil {
 		return s

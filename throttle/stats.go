@@ -58,12 +58,13 @@ type PriorityStats struct {
 	_           struct{}     // keyed literals only
 }
 
-// SlowStats is the state of what [Config.Slow] does. It is zero if Slow is 0 and SlowAuto is false.
+// SlowStats is the state of what [Config.Slow] and SlowAuto do. It is zero if both are off.
 type SlowStats struct {
-	Slow       time.Duration // Config.Slow
+	Slow       time.Duration // Config.Slow, or what Config.SlowAuto has learned
 	Gate       Mode          // Config.SlowGate
-	Auto       bool          // Config.SlowAuto
-	Learned    time.Duration // the Slow that Config.SlowAuto has learned, or 0 before the first 10 s
+	Auto       bool          // Config.SlowAuto, and Slow is 0
+	Learned    time.Duration // the Slow that Config.SlowAuto has learned, or 0 before
+	Full       bool          // Config.SlowAuto has found that late calls wait in a queue of the backend
 	Closed     bool          // a priority has a Limit
 	Open       int64         // calls without an answer that were not written off
 	WrittenOff int64         // calls without an answer that were
@@ -76,7 +77,6 @@ type SlowTotals struct {
 	Booked      uint64 // rejections that the window counted for late calls
 	WrittenOff  uint64 // calls without an answer for 10 s, or for 20 times Slow if that is more
 	WouldRefuse uint64 // calls that ModeEnforce of SlowGate would have refused
-	WouldBeLate uint64 // calls that took longer than the Slow that SlowAuto had learned; counted at their end
 	Limit       int64  // open calls at which a call is refused now, or 0 if there is no limit
 }
 
@@ -156,7 +156,6 @@ func (t *Throttle) fillSlow(ps *PriorityStats, w *watch) {
 		ps.Slow = SlowTotals{
 			Late: totals.late[p].Load(), Booked: totals.booked[p].Load(),
 			WrittenOff: totals.lost[p].Load(), WouldRefuse: totals.wouldRefuse[p].Load(),
-			WouldBeLate: totals.wouldBeLate[p].Load(),
 		}
 	}
 	if w != nil && t.tuning.Load().SlowGate != ModeOff {

@@ -74,7 +74,7 @@ func (u *Tuning) validate(e *check.Errors) {
 	e.Want(check.Within(u.Background, -math.MaxFloat64, maxBackground), "Background", u.Background,
 		"at most 0.5, 0 for automatic, or negative for none")
 	e.Want(u.Mode <= ModeOff, "Mode", u.Mode, "ModeEnforce, ModeShadow or ModeOff")
-	e.Want(u.Slow == 0 || check.Within(u.Slow, shortestSlow, longestSlow), "Slow", u.Slow, "1ms to 1h, or 0 for off")
+	e.Want(u.Slow <= 0 || check.Within(u.Slow, shortestSlow, longestSlow), "Slow", u.Slow, "1ms to 1h, 0 for the default, or negative for off")
 	e.Want(u.SlowGate <= ModeOff, "SlowGate", u.SlowGate, "ModeEnforce, ModeShadow or ModeOff")
 	e.Want(u.ProcessorWait <= 0 || check.Within(u.ProcessorWait, shortestProcessorWait, longestProcessorWait),
 		"ProcessorWait", u.ProcessorWait, "1ms to 10s, 0 for the default, or negative for off")

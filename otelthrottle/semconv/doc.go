@@ -43,7 +43,7 @@
 //	throttle.policy.alert  none, ratio, growth, formula, full, trial: why the policy is in alert; full: the backend
 //	                       says that it is full
 //
-//	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
+//	throttle.slow.event    late, booked, written_off, would_refuse
 //	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
 //
 //	throttle.load.state    calm, mixed, overloaded; doubted: the backend rejects far fewer calls than it says
@@ -53,12 +53,11 @@
 //
 // The gauge throttle.mode is the number of throttles with a mode. A mode that no throttle has is not reported.
 //
-// The metrics of slow calls exist for throttles with Config.Slow, except throttle.slow.open, which all
-// have: calls without an answer that were not written off. Calls and limit have
+// The metrics of slow calls exist for throttles with Config.Slow, or once Config.SlowAuto has learned it,
+// except throttle.slow.open, which all have: calls without an answer that were not written off. Calls and limit have
 // throttle.priority. The limit is 0 without a limit. The events of Config.Slow are late;
 // booked, a late call that counts as rejected; written_off; and would_refuse, a call that ModeEnforce of
-// Config.SlowGate would refuse. With Config.SlowAuto, there are the learned threshold, after the first
-// 10 s, and would_be_late, a call that took longer than it.
+// Config.SlowGate would refuse.
 //
 // The metrics of the policy exist for throttles with the policy Tiered. The state is the number of
 // throttles with each reason for an alert; those with none are quiet. The background is the share of

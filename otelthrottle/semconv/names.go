@@ -122,11 +122,10 @@ const (
 
 // The values of KeySlowEvent.
 const (
-	SlowLate        = "late"          // open for Config.Slow
-	SlowBooked      = "booked"        // counted as rejected, because it was late or was written off
-	SlowWrittenOff  = "written_off"   // open for 10 s, or for 20 times Config.Slow if that is more
-	SlowWouldRefuse = "would_refuse"  // Config.SlowGate is ModeShadow, and ModeEnforce would have refused it
-	SlowWouldBeLate = "would_be_late" // took longer than the Slow that Config.SlowAuto had learned
+	SlowLate        = "late"         // open for Config.Slow
+	SlowBooked      = "booked"       // counted as rejected, because it was late or was written off
+	SlowWrittenOff  = "written_off"  // open for 10 s, or for 20 times Config.Slow if that is more
+	SlowWouldRefuse = "would_refuse" // Config.SlowGate is ModeShadow, and ModeEnforce would have refused it
 )
 
 // The values of KeyLoad.

@@ -101,7 +101,8 @@
 //	      "closed": true,                           // a priority has a limit
 //	      "open": 12, "oldest_seconds": 0.4,        // calls without an answer
 //	      "written_off": 0,                         // such calls that are not in open any more
-//	      "auto": false, "learned_seconds": 0
+//	      "auto": false, "learned_seconds": 0,       // of SlowAuto
+//	      "full": false                             // SlowAuto has found that calls wait in a queue
 //	    },
 //	    "priorities": [{
 //	      "priority": "high",
@@ -120,7 +121,7 @@
 //	      ],
 //	      "clamped": 0,                             // calls whose priority was out of range
 //	      "slow": {                                 // totals; limit is of open calls, now, or 0
-//	        "late": 9, "booked": 3, "written_off": 0, "would_refuse": 0, "would_be_late": 0, "limit": 6
+//	        "late": 9, "booked": 3, "written_off": 0, "would_refuse": 0, "limit": 6
 //	      },
 //	      "rates": {                                // per second; null in the first sample
 //	        "admitted": 21.5, "shed": 1, "would_shed": 0

@@ -18,6 +18,7 @@ type slowDocument struct {
 	WrittenOff int64   `json:"written_off"`
 	Auto       bool    `json:"auto"`
 	Learned    float64 `json:"learned_seconds"`
+	Full       bool    `json:"full"`
 }
 
 // slowCallsDocument is the same for one priority.
@@ -26,7 +27,6 @@ type slowCallsDocument struct {
 	Booked      uint64 `json:"booked"`
 	WrittenOff  uint64 `json:"written_off"`
 	WouldRefuse uint64 `json:"would_refuse"`
-	WouldBeLate uint64 `json:"would_be_late"`
 	Limit       int64  `json:"limit"`
 }
 
@@ -39,6 +39,7 @@ func (r *rowStats) addSlow(s *throttle.SlowStats) {
 	r.slow.WrittenOff += s.WrittenOff
 	r.slow.Closed = r.slow.Closed || s.Closed
 	r.slow.Auto = r.slow.Auto || s.Auto
+	r.slow.Full = r.slow.Full || s.Full
 }
 
 // addSlowTotals adds the totals of one priority of a throttle.
@@ -47,7 +48,6 @@ func (s *prioritySums) addSlowTotals(from *throttle.SlowTotals) {
 	s.Slow.Booked += from.Booked
 	s.Slow.WrittenOff += from.WrittenOff
 	s.Slow.WouldRefuse += from.WouldRefuse
-	s.Slow.WouldBeLate += from.WouldBeLate
 }
 
 // addLimit keeps the lowest limit of the open throttles.
@@ -65,7 +65,7 @@ func (d *throttleDocument) addSlow(r *rowStats) {
 	}
 	d.Slow = &slowDocument{
 		Threshold: s.Slow.Seconds(), Gate: r.settings.gate, Closed: s.Closed, Open: s.Open,
-		Oldest: math.Round(1000*s.Oldest.Seconds()) / 1000, WrittenOff: s.WrittenOff, Auto: s.Auto, Learned: s.Learned.Seconds(),
+		Oldest: math.Round(1000*s.Oldest.Seconds()) / 1000, WrittenOff: s.WrittenOff, Auto: s.Auto, Learned: s.Learned.Seconds(), Full: s.Full,
 	}
 	for p := range d.Priorities {
 		c := slowCallsDocument(r.priorities[p].Slow)

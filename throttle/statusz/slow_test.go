@@ -15,14 +15,14 @@ func TestSlow_sumsOfARow(t *testing.T) {
 		p := New()
 		defer p.Close()
 		one := newThrottle(t, p, throttle.Config{Name: "db", Slow: 100 * time.Millisecond, SlowGate: throttle.ModeOff})
-		two := newThrottle(t, p, throttle.Config{Name: "db", Slow: 2 * time.Second, SlowAuto: true})
+		two := newThrottle(t, p, throttle.Config{Name: "db", Slow: 2 * time.Second})
 		call := throttle.Must(one.Admit(t.Context(), throttle.Low))
 		show(t, p)
 		time.Sleep(sampleInterval / 2)
 		other := throttle.Must(two.Admit(t.Context(), throttle.Low))
 		tick()
 		row := find(t, show(t, p), "db")
-		want := slowDocument{Threshold: 2, Gate: "off", Open: 2, Oldest: 1, Auto: true}
+		want := slowDocument{Threshold: 2, Gate: "off", Open: 2, Oldest: 1}
 		if row.Slow == nil || *row.Slow != want || !row.Mixed {
 			t.Errorf("got %+v, mixed %v, want %+v, mixed", row.Slow, row.Mixed, want)
 		}
@@ -51,8 +51,8 @@ func TestSlow_stream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const state = "map[auto:false calls:[map[booked:0 late:%d limit:0 would_be_late:0 would_refuse:0 written_off:0]] " +
-			"closed:false gate:enforce learned_seconds:0 oldest_seconds:0 open:0 threshold_seconds:0.1 written_off:0]"
+		const state = "map[auto:false calls:[map[booked:0 late:%d limit:0 would_refuse:0 written_off:0]] " +
+			"closed:false full:false gate:enforce learned_seconds:0 oldest_seconds:0 open:0 threshold_seconds:0.1 written_off:0]"
 		if got, want := fmt.Sprint(data["throttles"].([]any)[0].(map[string]any)["slow"]), fmt.Sprintf(state, 0); got != want {
 			t.Errorf("snapshot: got %s want %s", got, want)
 		}

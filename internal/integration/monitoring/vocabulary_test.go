@@ -218,7 +218,7 @@ func closedWords() map[string]set {
 		"throttle_retry_kind":        setOf(semconv.RetryAgain, semconv.RetryHedge),
 		"throttle_retry_attempts":    setOf("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"),
 		"throttle_retry_reason":      {},
-		"throttle_slow_event":        setOf(semconv.SlowLate, semconv.SlowBooked, semconv.SlowWrittenOff, semconv.SlowWouldRefuse, semconv.SlowWouldBeLate),
+		"throttle_slow_event":        setOf(semconv.SlowLate, semconv.SlowBooked, semconv.SlowWrittenOff, semconv.SlowWouldRefuse),
 		"throttle_slow_source":       setOf(semconv.SlowConfigured, semconv.SlowLearned),
 		"alertstate":                 setOf("firing", "pending"),
 		"severity":                   setOf("critical", "warning", "info"),

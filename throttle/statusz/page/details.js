@@ -76,13 +76,14 @@ class Details {
     const off = slow.threshold_seconds === 0;
     const all = [
       ["late", "late", off], ["booked as rejected", "booked", off], ["written off", "written_off", true], ["would be refused", "would_refuse", true],
-      ["longer than learned", "would_be_late", !slow.auto], ["limit of open calls, now", "limit", !slow.closed],
+      ["limit of open calls, now", "limit", !slow.closed],
     ];
     const lines = all.filter(([, of, rare]) => !rare || slow.calls.some((c) => c[of] > 0));
     const oldest = slow.oldest_seconds > 0 ? ", the oldest for " + durationText(slow.oldest_seconds) : "";
     const lost = slow.written_off > 0 ? `; ${plural(slow.written_off, "call")} written off` : "";
     this.slow.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], slow.calls.map((c) => c[of])])));
-    if (!off) this.slow.append(element("p", { class: "aside" }, plural(slow.open, "open call") + oldest + lost));
+    const learned = slow.full ? "; the backend is full" : slow.auto ? "; learned, and the backend is not full" : "";
+    if (!off) this.slow.append(element("p", { class: "aside" }, plural(slow.open, "open call") + oldest + lost + learned));
   }
 
   // drawCountsBy draws a table of counts by outcome and fault.

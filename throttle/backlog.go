@@ -1,0 +1,61 @@
+package throttle
+
+import "time"
+
+// The constants of the rule that tells a full backend from a slower one. examples/simulate plays the cases
+// that they are made for.
+const (
+	// A backend is full too if so many calls, and at least this share of the ended ones, ended late and
+	// without an answer in 2 s.
+	fewFailed, leastFailed = 5, 0.25
+	// It was not full if it accepts less than this share of what it accepted when its calls began to be
+	// limited: a full one accepts as many as before. Fewer than fewKept calls say nothing. Times that grow
+	// say nothing for afterRelease, because they may be those of the calls that come back.
+	leastKept, fewKept = 0.5, 100
+	afterRelease       = 10 * time.Second
+	// What was found is forgotten if no call was late for this long.
+	backlogMemory = 10 * time.Second
+)
+
+// backlog is what a gate has found out about a queue in the backend, with Config.SlowAuto.
+type backlog struct {
+	found bool
+	seen  time.Duration // when many calls were late last
+	since time.Duration // when it was found
+	rate  float64       // accepted calls per second then
+	quiet time.Duration // until then, times that grow say nothing
+}
+
+// findBacklog reports whether late calls wait in a queue. Suspected reports whether many are late.
+func (g *gate) findBacklog(now time.Duration, suspected bool) bool {
+	b, short, span := &g.backlog, g.last.minus(g.before(shortMarks)), g.shortSpan(now)
+	grew := g.trend.take()
+	switch {
+	case b.found && b.collapses(now, span, &short):
+		*b = backlog{quiet: now + afterRelease}
+	case b.found && suspected:
+		b.seen = now
+	case b.found:
+		b.found = now-b.seen <= backlogMemory
+	case suspected && (grew && now >= b.quiet || short.fails()):
+		*b = backlog{found: true, seen: now, since: now, rate: sum(short.accepted[:]) / span.Seconds()}
+	}
+	g.full.Store(b.found)
+	return b.found
+}
+
+// shortSpan returns the time since the first of the short marks.
+func (g *gate) shortSpan(now time.Duration) time.Duration {
+	return now - time.Duration(g.at-shortMarks+1)*markLength
+}
+
+// collapses reports whether the backend accepts much less since its calls are limited.
+func (b *backlog) collapses(now, span time.Duration, short *marks) bool {
+	before := b.rate * span.Seconds()
+	return now-b.since > span && before >= fewKept && sum(short.accepted[:]) < leastKept*before
+}
+
+// fails reports whether many calls ended late and without an answer.
+func (m *marks) fails() bool {
+	return m.failed >= fewFailed && m.failed >= leastFailed*(sum(m.accepted[:])+m.failed)
+}

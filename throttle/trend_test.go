@@ -1,0 +1,43 @@
+package throttle
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTrend plays late calls that end every 10 ms, with T = 100 ms. In a queue their times grow; those of a backend that
+// is only slower do not, or the shortest do not.
+func TestTrend(t *testing.T) {
+	const step = 10 * time.Millisecond
+	for name, c := range map[string]struct {
+		timeOf func(i int) time.Duration
+		others uint64 // accepted calls per late one that are not late
+		want   bool
+	}{
+		"a queue":                   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 0, true},
+		"with calls that pass it":   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 1, false},
+		"a queue that hardly grows": {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/20 }, 0, false},
+		"slower":                    {func(int) time.Duration { return 500 * time.Millisecond }, 0, false},
+		"slower and slower, but not the shortest": {func(i int) time.Duration {
+			if i%5 == 0 {
+				return 200 * time.Millisecond
+			}
+			return 200*time.Millisecond + time.Duration(i)*step
+		}, 0, false},
+		"times that vary more than they grow": {func(i int) time.Duration {
+			return 200*time.Millisecond + time.Duration(i/6)*20*time.Millisecond + time.Duration(i%6%2)*400*time.Millisecond
+		}, 0, false},
+	} {
+		var r trend
+		var accepted uint64
+		grew := false
+		for i := range 60 {
+			r.add(time.Second+time.Duration(i)*step, c.timeOf(i), 100*time.Millisecond, func() uint64 { return accepted })
+			accepted += 1 + c.others
+			grew = r.take() || grew
+		}
+		if grew != c.want {
+			t.Errorf("%s: got %v, want %v", name, grew, c.want)
+		}
+	}
+}
