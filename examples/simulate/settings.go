@@ -51,6 +51,7 @@ Changes of Spillway's own policies except tiered-v1; their documentation has the
   -window duration     how long outcomes count, from 1s to 1h
   -target x            share of rejections that tiered aims at, from 0.01 to 0.5
   -slow duration       how long a call may be open before it is late, from 1ms to 1h (default off)
+  -slow-auto           learn -slow, and tell a full backend from a slower one (default off)
   -background x        share of rejections that tiered forgives, at most 0.5
 
 Ctrl-C ends the runs and prints the results of the completed ones; a second one ends at once. The exit
@@ -210,6 +211,7 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 		}
 		return nil
 	})
+	flags.BoolVar(&o.Settings.SlowAuto, "slow-auto", false, "")
 	flags.Func("window", "", func(text string) (err error) {
 		if o.Settings.Window, err = time.ParseDuration(text); err != nil || o.Settings.Window < time.Second || o.Settings.Window > time.Hour {
 			return errors.New("want a duration such as 10s or 2m, from 1s to 1h")
@@ -265,6 +267,7 @@ func changes(o overload.Options) string {
 	add(o.Settings.Ratio != 0, "ratio %v", o.Settings.Ratio)
 	add(o.Settings.MinimumRate != 0, "minimum rate %v/s", o.Settings.MinimumRate)
 	add(o.Settings.Slow != 0, "calls late after %v", o.Settings.Slow)
+	add(o.Settings.SlowAuto, "calls late after a %s time", "learned")
 	add(o.Settings.Window != 0, "window %v", o.Settings.Window)
 	add(o.Settings.TargetRejection != 0, "target %v", o.Settings.TargetRejection)
 	add(o.Settings.Background != 0, "background %v", o.Settings.Background)

@@ -34,6 +34,7 @@ type Settings struct {
 	Ratio, MinimumRate, TargetRejection, Background float64
 	Window, Slow                                    time.Duration
 	SlowGate                                        throttle.Mode
+	SlowAuto                                        bool
 }
 
 // Client is the throttle of one client. The simulation calls it from one goroutine.
@@ -108,7 +109,7 @@ func spillway(policy throttle.Policy) func(Env) (Client, error) {
 			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
 			Ratio: e.Settings.Ratio, MinimumRate: e.Settings.MinimumRate, Window: e.Settings.Window,
 			TargetRejection: e.Settings.TargetRejection, Background: e.Settings.Background,
-			Slow: e.Settings.Slow, SlowGate: e.Settings.SlowGate,
+			Slow: e.Settings.Slow, SlowGate: e.Settings.SlowGate, SlowAuto: e.Settings.SlowAuto,
 		})
 		if err != nil {
 			return nil, err

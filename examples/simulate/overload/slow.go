@@ -41,6 +41,15 @@ func contended(_ offer, _ float64, open int) time.Duration {
 	return time.Duration((0.8 + float64(open)/500) * float64(time.Millisecond))
 }
 
+// shifted returns times of 5 and 100 ms, of which most are long in the second minute.
+func shifted(o offer, random float64, _ int) time.Duration {
+	long := 0.1
+	if o.at/time.Minute == 1 {
+		long = 0.9
+	}
+	return some(long, 100*time.Millisecond, 5*time.Millisecond)(o, random, 0)
+}
+
 // lowIsSlow returns times of which only those of Low are long.
 func lowIsSlow(o offer, _ float64, _ int) time.Duration {
 	if o.priority == throttle.Low {
@@ -84,7 +93,11 @@ func slowOverloads() []Scenario {
 	}
 	endless := Service{Time: constant(usualTime)}
 	lock := []Phase{act(60, usualLoad, 0, 0), act(120, 2, 0, disturbed), act(180, usualLoad, 0, 0)}
-	return append(all,
+	slots := Service{Workers: 10, Patience: callerTimeout, Time: constant(50 * time.Millisecond)}
+	warm := pooled("slots", family, "load of three times the capacity of ten workers that take 50 ms", slots, act(20, 0.5, 0, 0), act(60, 3, 0, disturbed), act(60, 0.5, 0, 0))
+	cold := pooled("slots-cold", family, "the same from the first second", slots, act(60, 3, 0, disturbed), act(60, 0.5, 0, 0))
+	warm.Capacity, cold.Capacity = 200, 200
+	return append(all, warm, cold,
 		pooled("stable-timeout", family, "each call takes 5 s, for ten minutes, and is accepted then", endless,
 			act(60, usualLoad, 0, 0), slower(act(600, usualLoad, 0, disturbed), 500, 1), act(60, usualLoad, 0, 0)),
 		pooled("hang", family, "for a minute, calls hang for ever", endless,
@@ -119,5 +132,14 @@ func slowCalm() []Scenario {
 		pooled("slow-some", family, "5 % of the calls take 3 s", Service{Time: some(0.05, 3*time.Second, usualTime)}, calm),
 		pooled("slow-low", family, "calls of Low take 400 ms", Service{Time: lowIsSlow}, calm),
 		rare,
+		pooled("slow-ten", family, "half the load; for a minute, calls take 500 ms instead of 50 ms", Service{Time: constant(50 * time.Millisecond)},
+			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 10, 1), act(60, 0.5, 0, 0)),
+		pooled("slow-ten-random", family, "the same with times that differ", Service{Time: exponential(50 * time.Millisecond)},
+			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 10, 1), act(60, 0.5, 0, 0)),
+		pooled("slow-hundred", family, "half the load; for a minute, calls take 2 s instead of 20 ms", Service{Time: exponential(20 * time.Millisecond)},
+			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 100, 1), act(60, 0.5, 0, 0)),
+		pooled("mix-shift", family, "60 % load of 90 workers; for a minute, 9 calls in ten take 100 ms and not 5 ms", Service{Workers: 90, Patience: callerTimeout, Time: shifted},
+			act(180, 0.6, 0, 0)),
+		pooled("load-step", family, "load of ten workers rises from 30 to 80 %", workers, act(60, 0.3, 0, 0), act(120, usualLoad, 0, 0)),
 	}
 }

@@ -1,0 +1,45 @@
+//go:build !race
+
+package overload
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSlowAutoKnownFigures plays throttles that learn what slow is: full backends, and slow ones that are not full. The bounds
+// are a little wider than what five seeds give.
+func TestSlowAutoKnownFigures(t *testing.T) {
+	type bound struct {
+		figure    string
+		low, high float64
+	}
+	calm := []bound{{"shed_all", 0, 0.001}}
+	for _, tt := range []struct {
+		scenario string
+		clients  int
+		bounds   []bound
+	}{
+		{"slow-ten", 1, calm},
+		{"slow-ten", 23, calm},
+		{"slow-ten-random", 23, calm},
+		{"mix-shift", 1, calm},
+		{"mix-shift", 23, calm},
+		{"load-step", 23, calm},
+		{"slow-rare", 23, calm},
+		{"queue2", 1, []bound{{"goodput", 0.94, 1}, {"success_high", 0.96, 1}, {"success_important", 0.94, 1}}},
+		{"queue10", 1, []bound{{"goodput", 0.95, 1}, {"success_high", 0.93, 1}}},
+		{"slots", 1, []bound{{"goodput", 0.86, 1}, {"success_high", 0.94, 1}, {"success_important", 0.90, 1}}},
+		{"slots-cold", 1, []bound{{"goodput", 0.80, 1}, {"success_high", 0.92, 1}}},
+		{"lock", 1, []bound{{"goodput", 0.98, 1}, {"success_high", 0.96, 1}}},
+		{"queue2", 23, []bound{{"goodput", 0.92, 1}, {"success_high", 0.98, 1}, {"fairness", 0.75, 1}}},
+	} {
+		o := Options{Clients: tt.clients, Settings: Settings{SlowAuto: true}}
+		values := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures.Values()
+		for _, b := range tt.bounds {
+			if got := values[slices.Index(FigureNames(), b.figure)]; !(got >= b.low && got <= b.high) {
+				t.Errorf("%s, %d clients: %s is %.3f, want %v to %v", tt.scenario, tt.clients, b.figure, got, b.low, b.high)
+			}
+		}
+	}
+}
