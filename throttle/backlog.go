@@ -2,10 +2,10 @@ package throttle
 
 import "time"
 
-// The constants of the rule that tells a full backend from a slower one. examples/simulate plays the cases
+// The constants of the rule that separates a full backend from a slower one. examples/simulate plays the cases
 // that they are made for.
 const (
-	// A backend is full too if so many calls, and at least this share of the ended ones, ended late and
+	// A backend is full too if that many calls, and at least this share of the ended ones, ended late and
 	// without an answer in 2 s.
 	fewFailed, leastFailed = 5, 0.25
 	// It was not full if it accepts less than this share of what it accepted when its calls began to be

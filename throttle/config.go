@@ -77,7 +77,7 @@ type Config struct {
 	// backend, so that the policy chooses which calls are shed from then on. [Throttle.Tune] changes
 	// it at run time.
 	SlowGate Mode
-	// SlowAuto learns Slow from the calls that the backend accepts, and tells a full backend from one that
+	// SlowAuto learns Slow from the calls that the backend accepts, and separates a full backend from one that
 	// only became slower. Default false. It has no effect if Slow is set or negative.
 	//
 	// A call is late after five times the mean time of a call in the last minute. Late calls count as

@@ -10,12 +10,12 @@ import (
 // the share of the calls that the backend cannot serve. If a backend only became slower, they stay as long as
 // they are, or the shortest ones do.
 const (
-	// A stretch has at least so many late calls, and lasts for a part of T. At least a share of the calls
+	// A stretch has at least that many late calls, and lasts for a part of T. At least a share of the calls
 	// that were accepted meanwhile were late.
 	leastOfStretch = 5
 	stretchesPerT  = 4
 	leastLate      = 0.9
-	// The mean and the shortest time grow so many times in a row. From the first stretch to the last one,
+	// The mean and the shortest time grow that many times in a row. From the first stretch to the last one,
 	// the mean grows by at least this part of the time between them, and not by chance.
 	leastRun    = 3
 	leastSlope  = 0.15

@@ -51,7 +51,7 @@ Changes of Spillway's own policies except tiered-v1; their documentation has the
   -window duration     how long outcomes count, from 1s to 1h
   -target x            share of rejections that tiered aims at, from 0.01 to 0.5
   -slow duration       how long a call may be open before it is late, from 1ms to 1h (default off)
-  -slow-auto           learn -slow, and tell a full backend from a slower one (default off)
+  -slow-auto           learn -slow, and act if a queue grows (default off)
   -background x        share of rejections that tiered forgives, at most 0.5
 
 Ctrl-C ends the runs and prints the results of the completed ones; a second one ends at once. The exit
