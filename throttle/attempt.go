@@ -104,10 +104,11 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 func (a *attempt) maybeShed() error {
 	t, now := a.throttle, a.throttle.elapsed()
 	t.fadeReceived(now)
-	var sheds bool
-	a.decision, sheds = t.decisions.Decide(int(a.priority), int(a.stripe), now)
+	var draw uint64
+	a.decision, draw = t.decisions.Draw(int(a.priority), int(a.stripe), now)
 	t.reportPolicy(a.ctx)
-	if !sheds {
+	a.decision = a.ofTenant(a.decision, int(a.priority), now, draw)
+	if !a.decision.Sheds(draw) {
 		return nil
 	}
 	a.shadow = a.decision.Has(onlyShadow)
@@ -136,6 +137,10 @@ func (a *attempt) shed() error {
 		return nil
 	}
 	a.stage, a.outcome = wasShed, Shed
+	if a.decision.Has(aboveShare) {
+		t.counters[a.stripe].count(tenantSheds, t.priorities, a.priority, Accepted, FaultNone)
+		return t.tenantErrs[causeOf(a.decision)][a.priority]
+	}
 	return t.shedErrs[causeOf(a.decision)][a.priority]
 }
 
@@ -145,7 +150,7 @@ func (a *attempt) callShedHook() {
 	if h := a.throttle.hooks.Shed; h != nil {
 		h(a.ctx, ShedEvent{
 			Throttle: a.throttle, Priority: a.priority, Probability: a.decision.Probability(),
-			Cause: causeOf(a.decision), Shadow: a.shadow,
+			Cause: causeOf(a.decision), Shadow: a.shadow, Tenant: a.decision.Has(aboveShare),
 		})
 	}
 }

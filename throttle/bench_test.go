@@ -85,8 +85,10 @@ func admittedCalls(t testing.TB) []freeCall {
 			_, err := throttle.Do(ctx, generic, throttle.High, value, other)
 			return err
 		}},
+		{name: "tenant", call: around(throttle.WithTenant(ctx, "ann"), t, throttle.Config{}, throttle.High)},
 		{name: "admitdone", call: func() error { return admitAndDone(ctx, phased) }},
-		{name: "doubtful", call: doubtful(t)},
+		{name: "doubtful", call: doubtful(t, "")},
+		{name: "doubtful/tenant", call: doubtful(t, "ann")},
 	}
 }
 
@@ -102,13 +104,16 @@ func admitAndDone(ctx context.Context, th *throttle.Throttle) error {
 }
 
 // doubtful returns a call that is admitted although it might have been shed: for a minute, however many of them are made.
-func doubtful(t testing.TB) func() error {
+// It is a call of a tenant, one of two, unless tenant is empty.
+func doubtful(t testing.TB, tenant string) func() error {
+	ctx := throttle.WithTenant(t.Context(), tenant)
 	th := build(t, throttle.Config{Ratio: 1 + 1e-9, Rand: lucky})
 	times(100, th, throttle.High, errBusy)
 	if p := th.RejectionProbability(throttle.High); p <= 0 {
 		t.Fatalf("probability: got %v, want more than 0", p)
 	}
-	return func() error { return th.Do(context.Background(), throttle.High, succeed) }
+	_ = th.Do(throttle.WithTenant(ctx, tenant+tenant), throttle.High, succeed)
+	return func() error { return th.Do(ctx, throttle.High, succeed) }
 }
 
 // tieredCalls go through a throttle whose lower priorities answer for what the higher ones are refused.
@@ -179,9 +184,12 @@ func shedCalls(t testing.TB) []freeCall {
 	told := shedding(t, throttle.Config{Hooks: throttle.JoinHooks(deaf(), deaf(), deaf())})
 	own := shedding(t, throttle.Config{ShedErr: errPlain})
 	ctx := t.Context()
+	fair, ann := shedding(t, throttle.Config{}), throttle.WithTenant(ctx, "ann")
+	_ = fair.Do(throttle.WithTenant(ctx, "bob"), throttle.High, succeed)
 	fallback := func(context.Context, error, bool) error { return nil }
 	return []freeCall{
 		{name: "shed/bare", want: throttle.ErrShed, call: func() error { return plain.Do(ctx, throttle.High, succeed) }},
+		{name: "shed/tenant", want: throttle.ErrShed, call: func() error { return fair.Do(ann, throttle.High, succeed) }},
 		{name: "shed/admit", want: throttle.ErrShed, call: func() error { return admitAndDone(ctx, plain) }},
 		{name: "shed/fallback", call: func() error { return served.Do(ctx, throttle.High, succeed, fallback) }},
 		{name: "shed/hooks", want: throttle.ErrShed, call: func() error { return told.Do(ctx, throttle.High, succeed) }},

@@ -99,6 +99,8 @@ type Config struct {
 	// All throttles of the process shed together. If their settings differ, the smallest one that calls
 	// come with applies. [Throttle.Tune] changes it at run time. See docs/protect-a-server.md.
 	ProcessorWait time.Duration
+	// Tenants changes the shares of tenants. Default: equal shares. See [WithTenant].
+	Tenants Tenants
 	// Classify classifies errors before [DefaultClassify] does. Nil means [DefaultClassify] alone.
 	Classify Classifier
 	// CanceledAfter makes calls that the caller gives up late count as rejected: calls that end with

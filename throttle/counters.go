@@ -33,6 +33,7 @@ const (
 	clamps                        // calls that asked for a priority out of range; all in the first column
 	localSheds                    // calls shed, CauseProcessor; without an outcome, so all are in the first column
 	toldSheds                     // the same, CauseTold
+	tenantSheds                   // the same, of tenants that take more than their share; with any cause
 	fallbacks                     // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
 )

@@ -12,6 +12,7 @@ const (
 	causedLimit                 // CauseLimit, of a call that the gate refuses
 	causedProcessor             // CauseProcessor
 	causedTold                  // CauseTold
+	aboveShare                  // the tenant takes more than its share
 )
 
 // computeDecisions computes the packed decision of each priority.

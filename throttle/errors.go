@@ -24,13 +24,14 @@ var errNil = errors.New("throttle: nil or zero Throttle: make one with New")
 var errNoFunction = errors.New("throttle: nil function")
 
 // ShedError is the error of a shed call. errors.As finds it as *ShedError, and errors.Is(err,
-// [ErrShed]) is true. A throttle creates one per priority and cause in [New], so that shedding
+// [ErrShed]) is true. A throttle creates them in [New], so that shedding
 // allocates nothing. Do not change it.
 type ShedError struct {
 	Throttle string   // name of the throttle
 	Key      string   // key of the throttle in its Group; empty outside a Group
 	Priority Priority // priority of the call
 	Cause    Cause
+	Tenant   bool // the tenant of the call takes more than its fair share: see [WithTenant]
 }
 
 // Error names the throttle, its key if it is a member of a Group, and the priority of the call.
@@ -44,6 +45,9 @@ func (e *ShedError) Error() string {
 	case CauseTold:
 		why = ": the backend says that it sheds such calls"
 	}
+	if e.Tenant {
+		why += ", and its tenant takes more than its share"
+	}
 	if e.Key != "" {
 		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority%s", e.Throttle, e.Key, e.Priority, why)
 	}
@@ -56,7 +60,11 @@ func (e *ShedError) LogValue() slog.Value {
 	if e.Key != "" {
 		attrs = append(attrs, slog.String("key", e.Key))
 	}
-	return slog.GroupValue(append(attrs, slog.String("priority", e.Priority.String()), slog.String("cause", e.Cause.String()))...)
+	attrs = append(attrs, slog.String("priority", e.Priority.String()), slog.String("cause", e.Cause.String()))
+	if e.Tenant {
+		attrs = append(attrs, slog.Bool("tenant", true))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // Is reports whether target is [ErrShed].
@@ -75,12 +83,12 @@ type replacedShedError struct {
 func (e *replacedShedError) Error() string   { return e.err.Error() }
 func (e *replacedShedError) Unwrap() []error { return []error{e.shed, e.err} }
 
-// shedErrors returns the errors of shed calls, by cause and priority.
-func shedErrors(c *Config, key string) (errs [numCauses][]error) {
+// shedErrors returns the errors of shed calls, by cause and priority. Tenant is their field.
+func shedErrors(c *Config, key string, tenant bool) (errs [numCauses][]error) {
 	for cause := range errs {
 		errs[cause] = make([]error, c.Priorities)
 		for p := range errs[cause] {
-			shed := &ShedError{Throttle: c.Name, Key: key, Priority: Priority(p), Cause: Cause(cause)}
+			shed := &ShedError{Throttle: c.Name, Key: key, Priority: Priority(p), Cause: Cause(cause), Tenant: tenant}
 			errs[cause][p] = shed
 			if c.ShedErr != nil {
 				errs[cause][p] = &replacedShedError{shed: shed, err: c.ShedErr}

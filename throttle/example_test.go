@@ -265,6 +265,36 @@ func ExampleWithPriority() {
 	// low 0
 }
 
+func ExampleWithTenant() {
+	dice, now, last := rand.New(rand.NewPCG(1, 2)), time.Unix(0, 0), time.Time{}
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name: "orders", Rand: dice.Float64, Now: func() time.Time { return now },
+	}))
+	backend := func(context.Context) error { // serves a call every 3 ms
+		if now.Sub(last) < 3*time.Millisecond {
+			return faults.Unavailable(0)
+		}
+		last = now
+		return nil
+	}
+
+	shed := map[string]int{}
+	for i := range 10_000 {
+		customer := "greedy"
+		if i%50 == 0 {
+			customer = "modest"
+		}
+		now = now.Add(time.Millisecond)
+		var e *throttle.ShedError
+		err := th.Do(throttle.WithTenant(ctx, customer), throttle.Medium, backend)
+		if errors.As(err, &e) && e.Tenant {
+			shed[customer]++ // because it takes more than its share
+		}
+	}
+	fmt.Println("of the greedy one:", shed["greedy"] > 1000, "of the modest one:", shed["modest"] > 0)
+	// Output: of the greedy one: true of the modest one: false
+}
+
 func ExampleMarkRejected() {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
 	err := th.Do(ctx, throttle.Medium, func(context.Context) error {

@@ -57,6 +57,7 @@ type ShedEvent struct {
 	Probability float64 // of shedding, which the decision used
 	Cause       Cause
 	Shadow      bool // ModeShadow: the call was not shed
+	Tenant      bool // the tenant of the call takes more than its share: see [WithTenant]
 }
 
 // FinishEvent describes the end of an admitted call.
@@ -88,7 +89,8 @@ func (e StartEvent) String() string {
 
 // String returns the event in one line.
 func (e ShedEvent) String() string {
-	return describe("shed", e.Throttle, e.Priority, " probability=%.3g cause=%v%s", e.Probability, e.Cause, ifSet(e.Shadow, " shadow"))
+	return describe("shed", e.Throttle, e.Priority, " probability=%.3g cause=%v%s%s", e.Probability, e.Cause,
+		ifSet(e.Tenant, " tenant"), ifSet(e.Shadow, " shadow"))
 }
 
 // String returns the event in one line.

@@ -84,10 +84,16 @@ func (a *attempt) enterProcess(local *processor.Demand) error {
 		a.throttle.serves.Store(true)
 	}
 	drop := local.Enter(int(a.stripe), int(a.priority))
-	if drop == 0 || rand.Float64() >= drop {
+	if drop == 0 {
 		return nil
 	}
-	a.decision = decision.Pack(min(drop, decision.Largest), causedProcessor)
+	t, random := a.throttle, rand.Uint64()
+	d := decision.Pack(min(drop, decision.Largest), causedProcessor)
+	d = a.ofTenant(d, t.priorities+int(a.priority), t.elapsed(), random)
+	if !d.Sheds(random >> 11) {
+		return nil
+	}
+	a.decision = d
 	a.shadow = local.Shadow()
 	if !a.shadow {
 		a.throttle.counters[a.stripe].count(localSheds, a.throttle.priorities, a.priority, Accepted, FaultNone)

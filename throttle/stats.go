@@ -55,7 +55,16 @@ type PriorityStats struct {
 	Fallbacks   Totals       // by outcome of the call and fault of the fallback
 	Slow        SlowTotals   // calls that were late
 	Clamped     uint64       // calls with a priority out of range that got this one
+	Tenants     TenantStats  // of the calls with a tenant: see WithTenant
 	_           struct{}     // keyed literals only
+}
+
+// TenantStats says how the tenants of [WithTenant] share one priority. It is zero before a call of a tenant
+// might have been shed. Shed is a total, the others count the last 10 s in which calls might have been shed.
+type TenantStats struct {
+	Above   int     // tenants that take more than their fair share
+	Largest float64 // share of the calls that the largest tenant has asked for
+	Shed    uint64  // calls shed of tenants that took more than their fair share, with any cause
 }
 
 // SlowStats is the state of what [Config.Slow] and SlowAuto do. It is zero if both are off.
@@ -115,6 +124,7 @@ func (t *Throttle) Stats() Stats {
 		t.fill(ps)
 		t.fillSlow(ps, w)
 	}
+	t.fillTenants(s.Priorities)
 	return s
 }
 
@@ -137,6 +147,7 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		ps.Shed.calls[CauseProcessor] += t.counters[i].first(localSheds, p)
 		ps.Shed.calls[CauseTold] += t.counters[i].first(toldSheds, p)
 		ps.Clamped += t.counters[i].first(clamps, p)
+		ps.Tenants.Shed += t.counters[i].first(tenantSheds, p)
 		t.counters[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
 	ps.Ended.calls[Accepted][FaultNone] = t.window.Total(int(p), served)

@@ -39,6 +39,8 @@ type Throttle struct {
 	hooks           Hooks
 	hasCallHooks    bool               // Shed, Started, Finished or FellBack is set
 	shedErrs        [numCauses][]error // by priority
+	tenantErrs      [numCauses][]error // of tenants that take more than their share
+	tenants         tenants
 	window          *window.Window
 	counters        []outcomeCounters
 	tuning          tuned.Settings[Tuning, Patch]
@@ -94,7 +96,9 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		random:          c.Rand,
 		hooks:           c.Hooks,
 		hasCallHooks:    c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
-		shedErrs:        shedErrors(&c, key),
+		shedErrs:        shedErrors(&c, key, false),
+		tenantErrs:      shedErrors(&c, key, true),
+		tenants:         tenants{weight: c.Tenants.Weight},
 		window:          w,
 		counters:        make([]outcomeCounters, w.Stripes()),
 		callPool:        sync.Pool{New: func() any { return new(pooledCall) }},

@@ -42,6 +42,12 @@ type MiddlewareConfig struct {
 	// Priority returns the priority of a request without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(*http.Request) throttle.Priority
+	// Tenant returns on whose behalf a request is served: see [throttle.WithTenant]. While requests are
+	// shed, those of tenants that take more than their fair share are shed first. Use what an outer
+	// handler has authenticated, not a value that callers choose freely. The handler's request has the
+	// tenant in its context, so throttles for other backends are fair too. Default: the tenant of the
+	// request's context, if an outer handler put one there.
+	Tenant func(*http.Request) string
 	// RetryAfter is the delay in the Retry-After header of a shed request, 1 s to 1 h. Default 1 s.
 	// A value out of range becomes the nearest bound.
 	//

@@ -50,7 +50,7 @@ func (c peerContext) Value(key any) any {
 
 // incoming is the priority of a request that a server received.
 type incoming struct {
-	ctx      context.Context // carries the priority
+	ctx      context.Context // carries the priority and the tenant
 	priority throttle.Priority
 	header   string // value of the PriorityHeader that the handler sees; empty: no header
 	fixed    bool   // an outer handler or a trusted sender named the priority
@@ -71,6 +71,9 @@ func (m *middleware) receive(r *http.Request) incoming {
 			p = m.Priority(r)
 		}
 		in.ctx, in.priority = throttle.WithPriority(ctx, p), p
+	}
+	if m.Tenant != nil {
+		in.ctx = throttle.WithTenant(in.ctx, m.Tenant(r))
 	}
 	in.header = forwarded(in.priority, trusted)
 	return in

@@ -124,18 +124,25 @@ func (c *Cache) NeedsDecision() bool { return c.holdsRefused.Load() }
 // Decide returns the decision for a row at now, and whether the draw is to shed the call. Call it if
 // NeedsDecision is true. The caller counts a shed call in the window, and then calls NoteRefused.
 func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool) {
+	p, draw := c.Draw(row, stripe, now)
+	return p, p.Sheds(draw)
+}
+
+// Draw is Decide for a caller that may change the probability before it looks whether the draw sheds the
+// call. If the probability is 0, it must not.
+func (c *Cache) Draw(row, stripe int, now time.Duration) (p Packed, draw uint64) {
 	if c.Due(now) {
 		c.Roll(now)
 	}
 	if p = c.Load(row); p.units() == 0 {
-		return p, false
+		return p, 0
 	}
 	event, due := c.countEvent(stripe)
 	if due {
 		c.refreshAfterEvents()
 		p = c.Load(row)
 	}
-	return p, c.draw(stripe, event) < p.units()
+	return p, c.draw(stripe, event)
 }
 
 // NoteRejected must be called after a call was counted as rejected.

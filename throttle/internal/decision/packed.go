@@ -4,7 +4,7 @@ package decision
 type Packed uint64
 
 const (
-	flagBits = 5
+	flagBits = 6
 	// scale is the number of units in a probability of 1.
 	scale = 1 << 53
 
@@ -12,7 +12,7 @@ const (
 	Largest = 1 - 1.0/scale
 )
 
-// Pack returns a decision. The probability must be in [0, Largest], the flags less than 32.
+// Pack returns a decision. The probability must be in [0, Largest], the flags less than 64.
 func Pack(probability float64, flags uint64) Packed {
 	return Packed(uint64(probability*scale)<<flagBits | flags)
 }
@@ -25,6 +25,14 @@ func (p Packed) Has(flag uint64) bool { return uint64(p)&flag != 0 }
 
 // With returns the decision with another flag.
 func (p Packed) With(flag uint64) Packed { return p | Packed(flag) }
+
+// Is returns the decision with another probability.
+func (p Packed) Is(probability float64) Packed {
+	return Pack(min(probability, Largest), uint64(p)&(1<<flagBits-1))
+}
+
+// Sheds reports whether a draw is to shed the call.
+func (p Packed) Sheds(draw uint64) bool { return draw < p.units() }
 
 // units returns the probability in units of 1/scale.
 func (p Packed) units() uint64 { return uint64(p) >> flagBits }

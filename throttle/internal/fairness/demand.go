@@ -1,0 +1,132 @@
+package fairness
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	tick = 100 * time.Millisecond
+	// memory is how long a call counts, in ticks: it fades by 1/e.
+	memory = 100
+
+	sets, ways = 512, 8 // a set is one cache line
+
+	// The fields of a cell, from the top: tag and row are its identity.
+	tagBits, rowBits, aboveBits, tickBits, countBits = 16, 5, 1, 14, 28
+
+	idShift   = aboveBits + tickBits + countBits
+	aboveFlag = 1 << (tickBits + countBits)
+	tickMask  = 1<<tickBits - 1
+	maxCount  = 1<<countBits - 1
+	one       = 1 << 8 // a call, in units of the count
+
+	// A tenant with more than sampleFrom calls is counted at random, one call in sampleEvery: processors
+	// would wait for each other's writes.
+	sampleFrom, sampleEvery = 64 * one, 8
+)
+
+// demand is the number of calls of each tenant in a row. Old calls fade.
+type demand struct {
+	cells [sets][ways]atomic.Uint64
+	fades [256]float64 // by ticks
+	exact bool         // count each call
+}
+
+func (d *demand) init(exact bool) {
+	d.exact = exact
+	for i := range d.fades {
+		d.fades[i] = math.Exp(-float64(i) / memory)
+	}
+}
+
+// cell returns the set of a tenant and the identity of its cell.
+func (d *demand) cell(hash uint64, row int) (*[ways]atomic.Uint64, uint64) {
+	h := (hash ^ uint64(row)*0x9E3779B97F4A7C15) * 0xD1342543DE82EF95
+	h ^= h >> 32
+	return &d.cells[h%sets], h>>(64-tagBits)<<rowBits | uint64(row)
+}
+
+// add counts a call, and returns the number of calls of the tenant. Coin is random.
+func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, calls float64) {
+	set, id := d.cell(hash, row)
+	for i := range set {
+		if v := set[i].Load(); v>>idShift == id {
+			return &set[i], d.count(&set[i], v, at, coin)
+		}
+	}
+	c = d.smallest(set, at)
+	c.Store(id<<idShift | at&tickMask<<countBits | one)
+	return c, 1
+}
+
+// count counts a call in its cell. It loses some calls if processors count at the same time.
+func (d *demand) count(c *atomic.Uint64, v, at, coin uint64) float64 {
+	n, add := d.calls(v, at), float64(one)
+	if n > sampleFrom && !d.exact {
+		if coin%sampleEvery != 0 {
+			return n / one
+		}
+		add *= sampleEvery
+	}
+	n = min(n+add, maxCount)
+	c.CompareAndSwap(v, v>>(tickBits+countBits)<<(tickBits+countBits)|at&tickMask<<countBits|uint64(n+0.5))
+	return n / one
+}
+
+// calls returns the calls of a cell, in units.
+func (d *demand) calls(v, at uint64) float64 {
+	n := float64(v & maxCount)
+	age := d.age(v, at)
+	if age < uint64(len(d.fades)) {
+		return n * d.fades[age]
+	}
+	return n * math.Exp(-float64(age)/memory)
+}
+
+// age returns the ticks since a call was counted. A time that is later than at counts as at.
+func (d *demand) age(v, at uint64) uint64 {
+	age := (at - v>>countBits) & tickMask
+	if age > tickMask/2 {
+		return 0
+	}
+	return age
+}
+
+// smallest returns the cell with the fewest calls.
+func (d *demand) smallest(set *[ways]atomic.Uint64, at uint64) *atomic.Uint64 {
+	least, found := math.Inf(1), 0
+	for i := range set {
+		if n := d.calls(set[i].Load(), at); n < least {
+			least, found = n, i
+		}
+	}
+	return &set[found]
+}
+
+// mark stores in a cell whether its tenant takes more than its share.
+func mark(c *atomic.Uint64, above bool) {
+	v := c.Load()
+	if above != (v&aboveFlag != 0) {
+		c.CompareAndSwap(v, v^aboveFlag)
+	}
+}
+
+// sweep empties the cells of a set that were not used for long, before their ticks wrap around.
+func (d *demand) sweep(at uint64) {
+	set := &d.cells[at%sets]
+	for i := range set {
+		if v := set[i].Load(); v != 0 && d.age(v, at) > 6*memory {
+			set[i].CompareAndSwap(v, 0)
+		}
+	}
+}
+
+func (d *demand) clear() {
+	for i := range d.cells {
+		for j := range d.cells[i] {
+			d.cells[i][j].Store(0)
+		}
+	}
+}

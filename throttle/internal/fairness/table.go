@@ -1,0 +1,150 @@
+package fairness
+
+import (
+	"hash/maphash"
+	"math"
+	"time"
+)
+
+// The range of a weight.
+const (
+	LeastWeight = 1.0 / 64
+	MostWeight  = 64.0
+)
+
+// leastFair is the fair rate, in calls of the memory, from which on fairness begins. It is complete at twice as
+// many. With less, tenants cannot be told apart, because each of their calls may be the only one. So a caller
+// with a hundred thousand keys cannot make every other tenant look greedy.
+const leastFair = 1.0
+
+// Config describes a Table.
+type Config struct {
+	Rows    int // at most 32
+	Stripes int
+	// Weight returns how many shares a tenant has. Nil: one.
+	Weight func(key string) float64
+	// Exact makes equal calls give equal results, for simulations. Keys are then hashed without a seed.
+	Exact bool
+}
+
+// Table has the demand of each tenant by row. A row is a set of calls that is shed with one probability. It
+// has a fixed size of less than 64 KB. All methods are safe for concurrent use.
+type Table struct {
+	hash   func(key string) uint64
+	weight func(key string) float64
+	demand demand
+	shares shares
+}
+
+// New returns an empty table.
+func New(c Config) *Table {
+	t := &Table{hash: fnv, weight: c.Weight}
+	if !c.Exact {
+		seed := maphash.MakeSeed()
+		t.hash = func(key string) uint64 { return maphash.String(seed, key) }
+	}
+	t.demand.init(c.Exact)
+	t.shares.init(c.Rows, c.Stripes)
+	return t
+}
+
+// Decide counts a call of a tenant, in a row of which the share p is to be shed. It returns the probability
+// with which the call is to be shed, and whether the tenant takes more than its share. Coin is random.
+func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64, coin uint64) (probability float64, above bool) {
+	at, hash := uint64(now/tick)+1, t.hash(key)
+	t.keep(at)
+	cell, calls := t.demand.add(hash, row, at, coin)
+	scale := t.shares.demandScale()
+	x := calls * scale / t.weightOf(key)
+	t.shares.add(row, stripe, x, coin)
+	alone := t.shares.rates[row].alone(hash)
+	fair := t.shares.fair(row, at, p)
+	least := leastFair * scale
+	if alone || fair <= least {
+		return p, false
+	}
+	if above = x > fair; above {
+		probability = 1 - fair/x
+	}
+	mark(cell, above)
+	if trust := fair/least - 1; trust < 1 {
+		probability = trust*probability + (1-trust)*p
+	}
+	return probability, above
+}
+
+// keep empties what is old.
+func (t *Table) keep(at uint64) {
+	last := t.shares.at.Load()
+	if at <= last {
+		return
+	}
+	if at-last <= idle {
+		t.demand.sweep(at)
+		return
+	}
+	t.demand.clear()
+	for i := range t.shares.rates {
+		t.shares.rates[i].first.Store(0)
+		t.shares.rates[i].several.Store(false)
+	}
+}
+
+// weightOf returns the weight of a tenant. A number that is none is 1, as is that of a function that panics.
+func (t *Table) weightOf(key string) (w float64) {
+	if t.weight == nil {
+		return 1
+	}
+	defer func() {
+		if recover() != nil {
+			w = 1
+		}
+	}()
+	w = t.weight(key)
+	if !(w > 0) || math.IsInf(w, 1) {
+		return 1
+	}
+	return min(max(w, LeastWeight), MostWeight)
+}
+
+// Row is the state of a row.
+type Row struct {
+	Calls   float64 // of the last 10 s
+	Above   int     // tenants that take more than their share
+	Largest float64 // share of the demand of the largest tenant
+}
+
+// Rows returns the state of each row.
+func (t *Table) Rows(now time.Duration) []Row {
+	at := uint64(now/tick) + 1
+	rows := make([]Row, t.shares.rows)
+	for i := range t.demand.cells {
+		for j := range t.demand.cells[i] {
+			v := t.demand.cells[i][j].Load()
+			if v == 0 || t.demand.age(v, at) > memory {
+				continue
+			}
+			row, calls := v>>idShift&(1<<rowBits-1), t.demand.calls(v, at)
+			if v&aboveFlag != 0 {
+				rows[row].Above++
+			}
+			rows[row].Largest = max(rows[row].Largest, calls)
+			rows[row].Calls += calls
+		}
+	}
+	for i := range rows {
+		if rows[i].Calls > 0 {
+			rows[i].Largest /= rows[i].Calls
+		}
+	}
+	return rows
+}
+
+// fnv is a hash without a seed.
+func fnv(key string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * 0x100000001b3
+	}
+	return h ^ h>>29
+}

@@ -1,0 +1,260 @@
+package fairness
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// tenant sends calls at a rate per second.
+type tenant struct {
+	key           string
+	rate          float64
+	offered, shed float64
+}
+
+func (t *tenant) served() float64 { return (t.offered - t.shed) / t.offered }
+
+// equal returns n tenants that together send calls at a rate.
+func equal(n int, rate float64) []*tenant {
+	var all []*tenant
+	for i := range n {
+		all = append(all, &tenant{key: fmt.Sprint("tenant ", i), rate: rate / float64(n)})
+	}
+	return all
+}
+
+// play sends the calls of tenants for some time, with the probability p. What the second half of them meets
+// is counted. Keys, if set, gives each call of the last tenant its key.
+func play(t *Table, length time.Duration, p float64, keys func(call int) string, all ...*tenant) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	var upTo []float64
+	total := 0.0
+	for _, o := range all {
+		total += o.rate
+		upTo = append(upTo, total)
+	}
+	calls := int(total * length.Seconds())
+	for i := range calls {
+		x, k := dice.Float64()*total, 0
+		for upTo[k] < x {
+			k++
+		}
+		key := all[k].key
+		if keys != nil && k == len(all)-1 {
+			key = keys(i)
+		}
+		now := time.Duration(float64(i) / float64(calls) * float64(length))
+		own, _ := t.Decide(key, 0, i, now, p, dice.Uint64())
+		if i >= calls/2 {
+			all[k].offered++
+			all[k].shed += own
+		}
+	}
+}
+
+func sum(all []*tenant) (offered, shed float64) {
+	for _, o := range all {
+		offered, shed = offered+o.offered, shed+o.shed
+	}
+	return offered, shed
+}
+
+// newTable returns a table with fixed hashes, so that each run gives the same result.
+func newTable(weight func(string) float64) *Table {
+	return New(Config{Rows: 8, Stripes: 4, Weight: weight, Exact: true})
+}
+
+func TestOneOfManyTakesTooMuch(t *testing.T) {
+	for _, rate := range []float64{20, 100, 1000} { // of one client of a fleet, and of a server
+		all := append(equal(99, 0.6*rate), &tenant{key: "greedy", rate: 5.4 * rate})
+		play(newTable(nil), time.Minute, 5.0/6, nil, all...)
+		offered, shed := sum(all[:99])
+		if got := 1 - shed/offered; got < 0.99 {
+			t.Errorf("%v calls/s: the others were served %.3f, want 0.99", 6*rate, got)
+		}
+		if got, want := all[99].served(), 0.4/5.4; math.Abs(got-want) > 0.2*want {
+			t.Errorf("%v calls/s: the greedy one was served %.3f, want %.3f", 6*rate, got, want)
+		}
+	}
+}
+
+// TestAsManyAreShed compares the share that is shed with the probability, for any demand.
+func TestAsManyAreShed(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 6))
+	for range 30 {
+		n := 2 + dice.IntN(2000)
+		all := equal(n, 50*math.Pow(100, dice.Float64()))
+		for i, o := range all {
+			o.rate *= math.Pow(float64(i+1), -2*dice.Float64())
+		}
+		p := 0.05 + 0.9*dice.Float64()
+		play(newTable(nil), 30*time.Second, p, nil, all...)
+		offered, shed := sum(all)
+		if got := shed / offered; offered > 300 && math.Abs(got-p) > 0.02+2*math.Sqrt(p*(1-p)/offered) {
+			t.Errorf("%d tenants, %.0f calls: shed %.3f, want %.3f", n, offered, got, p)
+		}
+	}
+}
+
+// TestMoreDemandIsNotServedLess checks that a tenant with more calls gets no fewer.
+func TestMoreDemandIsNotServedLess(t *testing.T) {
+	all := equal(20, 4000)
+	for i, o := range all {
+		o.rate *= float64(i+1) / 10
+	}
+	play(newTable(nil), time.Minute, 0.6, nil, all...)
+	for i := range all[1:] {
+		few, many := all[i].offered-all[i].shed, all[i+1].offered-all[i+1].shed
+		if many < 0.95*few {
+			t.Errorf("tenant %d: %.0f calls served, want at least %.0f as of the one before", i+1, many, few)
+		}
+	}
+}
+
+func TestWeights(t *testing.T) {
+	weights := map[string]float64{"tenant 0": 1, "tenant 1": 2, "tenant 2": 4}
+	all := equal(3, 5000)
+	play(newTable(func(key string) float64 { return weights[key] }), time.Minute, 0.8, nil, all...)
+	one := all[0].served()
+	for i, want := range []float64{1, 2, 4} {
+		if got := all[i].served() / one; math.Abs(got/want-1) > 0.1 {
+			t.Errorf("weight %v: served %.2f times as much, want %v", want, got, want)
+		}
+	}
+}
+
+func TestBadWeightsAreOne(t *testing.T) {
+	for _, w := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -3} {
+		if got := newTable(func(string) float64 { return w }).weightOf(""); got != 1 {
+			t.Errorf("weight %v counts as %v, want 1", w, got)
+		}
+	}
+	if got := newTable(func(string) float64 { panic("no weight") }).weightOf(""); got != 1 {
+		t.Errorf("the weight of a function that panics is %v, want 1", got)
+	}
+	for w, want := range map[float64]float64{1e9: MostWeight, 1e-9: LeastWeight, 3: 3} {
+		if got := newTable(func(string) float64 { return w }).weightOf(""); got != want {
+			t.Errorf("weight %v counts as %v, want %v", w, got, want)
+		}
+	}
+}
+
+func TestOneTenantChangesNothing(t *testing.T) {
+	table, dice := newTable(nil), rand.New(rand.NewPCG(1, 1))
+	for i := range 20_000 {
+		p := dice.Float64()
+		if own, above := table.Decide("only", i%4, 0, time.Duration(i)*time.Millisecond, p, 0); own != p || above {
+			t.Fatalf("call %d: got probability %v, above %v, want %v, false", i, own, above, p)
+		}
+	}
+}
+
+// TestATenantThatIsAloneAgain has several tenants, and later only one.
+func TestATenantThatIsAloneAgain(t *testing.T) {
+	table := newTable(nil)
+	play(table, 20*time.Second, 0.5, nil, equal(2, 1000)...)
+	if own, _ := table.Decide("only", 0, 0, time.Hour, 0.3, 0); own != 0.3 {
+		t.Errorf("got probability %v, want 0.3", own)
+	}
+}
+
+// TestMillionKeys uses as much memory as one key, and keeps apart the few tenants that send most.
+func TestMillionKeys(t *testing.T) {
+	if size := unsafe.Sizeof(Table{}); size > 36<<10 {
+		t.Errorf("a table takes %d bytes, want at most 36 KiB", size)
+	}
+	for rows := 2; rows <= 32; rows += 2 {
+		table := New(Config{Rows: rows, Stripes: 64})
+		size := int(unsafe.Sizeof(*table)) + 4*len(table.shares.fresh) + 4*numBuckets*rows + rows*int(unsafe.Sizeof(rate{}))
+		if size > 64<<10 {
+			t.Errorf("%d rows take %d bytes, want at most 64 KiB", rows, size)
+		}
+	}
+	all := append(equal(20, 600), &tenant{key: "crowd", rate: 17_000})
+	table := newTable(nil)
+	allocs := testing.AllocsPerRun(1, func() { table.Decide("a", 0, 0, 0, 0.5, 1) })
+	if allocs != 0 {
+		t.Errorf("a call allocates %v times, want 0", allocs)
+	}
+	play(table, time.Minute, 0.3, func(call int) string { return fmt.Sprint(call) }, all...)
+	if offered, shed := sum(all); math.Abs(shed/offered-0.3) > 0.03 {
+		t.Errorf("shed %.3f, want 0.3", shed/offered)
+	}
+}
+
+// TestChosenKeys has a caller that chooses its keys so that all share a set with a victim, if it knows the
+// seed, or if not. That must not harm the victims more than no fairness at all.
+func TestChosenKeys(t *testing.T) {
+	const p = 5.0 / 6
+	for _, known := range []bool{false, true} {
+		table, guess := New(Config{Rows: 8}), New(Config{Rows: 8})
+		if known {
+			guess = table
+		}
+		victims := map[*[ways]atomic.Uint64]bool{}
+		for i := range 20 {
+			set, _ := guess.demand.cell(guess.hash(fmt.Sprint("tenant ", i)), 0)
+			victims[set] = true
+		}
+		var chosen []string
+		for i := 0; len(chosen) < sized(100_000, 5000); i++ {
+			key := fmt.Sprint("chosen ", i)
+			if set, _ := guess.demand.cell(guess.hash(key), 0); victims[set] {
+				chosen = append(chosen, key)
+			}
+		}
+		all := append(equal(99, 600), &tenant{key: "greedy", rate: 5400})
+		play(table, sized(time.Minute, 20*time.Second), p, func(call int) string { return chosen[call%len(chosen)] }, all...)
+		offered, shed := sum(all[:20])
+		if got := 1 - shed/offered; got < 1-p-0.02 {
+			t.Errorf("the seed is known, %v: the victims are served %.3f, want %.3f", known, got, 1-p)
+		}
+	}
+}
+
+// sized returns quick with go test -short, and full without: the size of a test.
+func sized[T any](full, quick T) T {
+	if testing.Short() {
+		return quick
+	}
+	return full
+}
+
+// TestRows has the state of three tenants.
+func TestRows(t *testing.T) {
+	table := newTable(nil)
+	all := append(equal(2, 200), &tenant{key: "greedy", rate: 800})
+	play(table, 30*time.Second, 0.5, nil, all...)
+	row := table.Rows(30 * time.Second)[0]
+	if row.Above != 1 || math.Abs(row.Largest-0.8) > 0.03 {
+		t.Errorf("got %+v, want 1 tenant above its share, and 0.8 for the largest", row)
+	}
+}
+
+// TestParallel uses a table from several goroutines, at several rates.
+func TestParallel(t *testing.T) {
+	table := New(Config{Rows: 8, Stripes: 4})
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(g), 3))
+			for i := range 20_000 {
+				key := [...]string{"a", "b", "c", fmt.Sprint(i)}[dice.IntN(4)]
+				now := time.Duration(i) * time.Millisecond
+				if own, _ := table.Decide(key, dice.IntN(8), g, now, 0.5, dice.Uint64()); !(own >= 0 && own <= 1) {
+					t.Errorf("got probability %v, want 0 to 1", own)
+				}
+				if i%1000 == 0 {
+					table.Rows(now)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
