@@ -31,6 +31,9 @@ func writeTable(w io.Writer, r report) error {
 	luck := newGrid(r, luckColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
 	luck.writeRows(&text, "Bad luck: calls shed in the 30 s after a disturbance for each that failed in it; time until all are admitted; calls shed from its start on\n",
 		func(of result) bool { return of.scenario.Family == "luck" })
+	shares := newGrid(r, tenantColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+	shares.writeRows(&text, "Tenants: calls that succeed of those below their fair share; Jain's index of what each gets of its share; the least by weight\n",
+		func(of result) bool { return of.scenario.Family == "tenants" })
 	text.WriteString(legend(r))
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -202,3 +205,12 @@ func (c column) cell(r result) (number, deviation string) {
 }
 
 func (c column) format(x float64) string { return strconv.FormatFloat(x*c.scale, 'f', c.digits, 64) }
+
+// tenantColumns returns the columns for scenarios with tenants.
+func tenantColumns() []column {
+	return []column{
+		{header: "below %", figure: "tenants_below", scale: 100, digits: 1},
+		{header: "fairness", figure: "tenants_fair", scale: 1, digits: 3},
+		{header: "least", figure: "tenants_worst", scale: 1, digits: 2},
+	}
+}

@@ -42,6 +42,11 @@ type ServerConfig struct {
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
+	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. While calls are shed, those
+	// of tenants that take more than their fair share are shed first. Use what an earlier interceptor or a
+	// middleware has authenticated, not a header that callers choose freely. The handler's context has the
+	// tenant. Default: the tenant of the call's context, if one was put there.
+	Tenant func(context.Context, RPC) string
 	// Tell reports whether the answer to a call says what this server sheds: in the header
 	// [protocol.LoadHeader], and with gRPC in the trailer [protocol.LoadTrailer]. A client whose Listen
 	// allows it then sheds such calls itself, and does not take errors of a calm server for load. Load balancers such as
@@ -59,6 +64,7 @@ type Server struct {
 	throttles
 	trust      throttle.Trust
 	priority   func(context.Context, RPC) throttle.Priority
+	tenant     func(context.Context, RPC) string // nil: that of the context
 	exempt     func(context.Context, RPC) bool
 	tells      func(context.Context, RPC) bool // nil: never
 	loads      protocol.Loads
@@ -88,7 +94,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
 	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, tells: c.Tell, retryAfter: c.RetryAfter,
+		throttles: t, trust: c.Trust, priority: c.Priority, tenant: c.Tenant, exempt: c.Exempt, tells: c.Tell, retryAfter: c.RetryAfter,
 	}, nil
 }
 
@@ -195,6 +201,9 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 
 // receive returns the priority of an incoming call, and a context that carries it.
 func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, throttle.Priority) {
+	if s.tenant != nil {
+		ctx = throttle.WithTenant(ctx, s.tenant(ctx, rpc))
+	}
 	p, trusted := accept(ctx, s.trust, h)
 	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier

@@ -48,6 +48,11 @@ type ServerConfig struct {
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
+	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. While calls are shed, those
+	// of tenants that take more than their fair share are shed first. Use what an earlier interceptor has
+	// authenticated, not metadata that callers choose freely. The handler's context has the tenant.
+	// Default: the tenant of the call's context, if an earlier interceptor put one there.
+	Tenant func(context.Context, RPC) string
 	// RetryAfter is the delay in the RetryInfo of a shed call, at most 1 h. Default 1 s.
 	RetryAfter time.Duration
 	// Pushback is the delay before the retry policy of a gRPC client may send a shed call again, at
@@ -76,6 +81,7 @@ type Server struct {
 	throttles
 	trust    throttle.Trust
 	priority func(context.Context, RPC) throttle.Priority
+	tenant   func(context.Context, RPC) string // nil: that of the context
 	exempt   func(context.Context, RPC) bool
 	tells    func(context.Context, RPC) bool // nil: never
 	loads    loadTrailers
@@ -109,7 +115,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
 	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, tells: c.Tell, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+		throttles: t, trust: c.Trust, priority: c.Priority, tenant: c.Tenant, exempt: c.Exempt, tells: c.Tell, answer: newShedAnswer(c.RetryAfter, c.Pushback),
 		lower: c.LowerRetries, arrive: c.RetryHooks.Arrived,
 	}, nil
 }
@@ -230,6 +236,9 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 // receive returns the priority of an incoming call, and a context that carries it. Fixed means that
 // an earlier interceptor or a trusted sender named it.
 func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p throttle.Priority, fixed bool) {
+	if s.tenant != nil {
+		ctx = throttle.WithTenant(ctx, s.tenant(ctx, rpc))
+	}
 	ctx, p, trusted := accept(ctx, s.trust)
 	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier, true

@@ -70,6 +70,10 @@ type Figures struct {
 	// ShedAll is the share of the calls that were shed from the start of the first disturbance to
 	// the end of the run.
 	ShedAll float64
+	// TenantsBelow is the success of the calls of tenants that send less than their max-min fair share, in the
+	// second half of the disturbance. TenantsFair is Jain's index of the part of its share that each tenant got.
+	// TenantsWorst is the smallest such part of all tenants with one weight.
+	TenantsBelow, TenantsFair, TenantsWorst float64
 }
 
 // FigureNames returns the names of the figures, in the order of [Figures.Values].
@@ -78,6 +82,7 @@ func FigureNames() []string {
 		"goodput", "success_high", "success_important", "success_medium", "success_low", "sent", "waste", "time_to_shed",
 		"time_to_recover", "false_shed", "fairness", "steady", "steady_worst", "whole", "whole_worst", "most_open",
 		"attempts", "succeeded", "shed_per_failed", "time_to_admit", "shed_all",
+		"tenants_below", "tenants_fair", "tenants_worst",
 	}
 }
 
@@ -106,6 +111,7 @@ func (f *Figures) fields() []*float64 {
 		&f.Goodput, &f.Success[0], &f.Success[1], &f.Success[2], &f.Success[3], &f.Sent, &f.Waste, &f.TimeToShed,
 		&f.TimeToRecover, &f.FalseShed, &f.Fairness, &f.Steady, &f.SteadyWorst, &f.Whole, &f.WholeWorst, &f.MostOpen,
 		&f.Attempts, &f.Succeeded, &f.ShedPerFailed, &f.TimeToAdmit, &f.ShedAll,
+		&f.TenantsBelow, &f.TenantsFair, &f.TenantsWorst,
 	}
 }
 
@@ -137,6 +143,7 @@ func measure(r *record, c *Case) Figures {
 	}
 	f.ShedAll = shedShare(r.entries[first:])
 	f.Fairness = fairness(r.clients)
+	f.TenantsBelow, f.TenantsFair, f.TenantsWorst = tenantFigures(r.tenants)
 	f.Steady, f.Whole = isolation(r, &c.Phases[len(c.Phases)-1])
 	f.SteadyWorst, f.WholeWorst, f.MostOpen = f.Steady, f.Whole, float64(r.mostOpen)
 	return f

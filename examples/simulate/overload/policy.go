@@ -26,6 +26,7 @@ type Env struct {
 	Now      func() time.Time
 	Rand     func() float64
 	Settings Settings
+	Weight   func(tenant string) float64 // of the scenario; nil without tenants
 }
 
 // Settings change the settings of Spillway's policies. A zero field means the default of the
@@ -85,6 +86,7 @@ func ours() []Policy {
 		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE)},
 		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered)},
 		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: listening},
+		{Name: "fair", Title: "Spillway, policy Tiered, and calls with their tenant", New: newFair},
 		{Name: "tiered-v1", Title: "Spillway, policy Tiered of November 2026, with its default settings", New: newTieredV1},
 		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
 	}
@@ -110,6 +112,7 @@ func spillway(policy throttle.Policy) func(Env) (Client, error) {
 			Ratio: e.Settings.Ratio, MinimumRate: e.Settings.MinimumRate, Window: e.Settings.Window,
 			TargetRejection: e.Settings.TargetRejection, Background: e.Settings.Background,
 			Slow: e.Settings.Slow, SlowGate: e.Settings.SlowGate, SlowAuto: e.Settings.SlowAuto,
+			Tenants: throttle.Tenants{Weight: e.Weight},
 		})
 		if err != nil {
 			return nil, err

@@ -23,8 +23,11 @@ type entry struct {
 type record struct {
 	entries        []entry
 	clients        []clientCounts
+	tenants        []tenantCounts
 	calm           bool // no phase is disturbed
 	open, mostOpen int  // admitted calls without an answer
+
+	laterFrom, laterTo time.Duration // the second half of the disturbance
 }
 
 // clientCounts counts the calls of one client during the disturbance, or in the whole run if there
@@ -49,6 +52,8 @@ func newRecord(phases []Phase, clients int, capacity float64) *record {
 		r.addPhase(&phases[i], begin, capacity)
 		begin += phases[i].Length
 	}
+	first, end := r.disturbance()
+	r.laterFrom, r.laterTo = time.Duration((first+end)/2)*width, time.Duration(end)*width
 	return r
 }
 
@@ -79,6 +84,9 @@ func (r *record) offer(o offer) *entry {
 	if e.disturbed || r.calm {
 		r.clients[o.client].offered++
 	}
+	if t := r.tenant(o); t != nil {
+		t.offered++
+	}
 	return e
 }
 
@@ -89,6 +97,17 @@ func (r *record) success(o offer) {
 	if e.disturbed || r.calm {
 		r.clients[o.client].succeeded++
 	}
+	if t := r.tenant(o); t != nil {
+		t.succeeded++
+	}
+}
+
+// tenant returns the counts of the tenant of a call, or nil if the call does not count.
+func (r *record) tenant(o offer) *tenantCounts {
+	if len(r.tenants) == 0 || o.at < r.laterFrom || o.at >= r.laterTo {
+		return nil
+	}
+	return &r.tenants[o.tenant]
 }
 
 // disturbance returns the range from the first disturbed entry to the last one. It returns all

@@ -36,6 +36,7 @@ type Scenario struct {
 	Retry       string   // name of the retry rule of the clients; empty for none
 	Unequal     bool     // the rates of the clients are from 1 to 100
 	Reports     *Reports // of a backend that says its load; nil for none
+	Tenants     []Tenant // on whose behalf the calls are made; empty for none
 	Others      string   // name of the policy of every second client; empty for that of the run
 	Cases       []Case   // usually one; a run plays all of them
 }

@@ -38,7 +38,7 @@ func Scenarios() []Scenario {
 		all = append(all, queued(load))
 	}
 	all = append(append(all, lowTraffic()), isolated()...)
-	return slices.Concat(all, scripts(), slow(), luck(), truth())
+	return slices.Concat(all, scripts(), slow(), luck(), truth(), tenants())
 }
 
 // FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It

@@ -16,6 +16,7 @@ type simulation struct {
 	pool    *pool   // the backend, if it is a Pool
 	record  *record
 	retries retries
+	tenants *tenantMix       // nil for a scenario without
 	reports *reporter        // nil for a backend without reports
 	failing Tiers            // of the phase: see traffic
 	full    throttle.Outcome // see runner
@@ -31,7 +32,7 @@ func (r *runner) play(c *Case) (*record, error) {
 	for i := range c.Phases {
 		p := &c.Phases[i]
 		t := newTraffic(arrivals, len(sim.clients), p, r.scenario.Capacity)
-		t.unequal = r.scenario.Unequal
+		t.unequal, t.tenants = r.scenario.Unequal, sim.tenants
 		if err := sim.play(p, &t, r.scenario.Capacity, r.monitor); err != nil {
 			return nil, err
 		}
@@ -51,6 +52,10 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		full:    r.full,
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
+		tenants: newTenantMix(r.scenario.Tenants, newRand(r.seed, r.scenario.Name, c.Name, "tenants")),
+	}
+	for _, t := range r.scenario.Tenants {
+		sim.record.tenants = append(sim.record.tenants, tenantCounts{Tenant: t})
 	}
 	switch r.scenario.Backend {
 	case Queue:
@@ -69,7 +74,7 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	env := Env{
 		Now:      sim.clock.now,
 		Rand:     newRand(r.seed, r.scenario.Name, c.Name, "clients").Float64,
-		Settings: r.settings,
+		Settings: r.settings, Weight: r.scenario.weightOf(),
 	}
 	policies, err := r.policies()
 	if err != nil {
@@ -159,7 +164,7 @@ func (s *simulation) offer(o offer) {
 		o.at = now
 		e = s.record.offer(o)
 	}
-	token, admitted := s.clients[o.client].Admit(o.sentAs())
+	token, admitted := s.admit(o)
 	if !admitted {
 		s.retries.ended(o, throttle.ErrShed, now)
 		return

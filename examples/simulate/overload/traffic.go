@@ -23,6 +23,7 @@ type traffic struct {
 	upTo    Tiers   // share of the calls with this priority or a higher one
 	failing Tiers   // share of the calls that fail for reasons other than load
 	healthy bool    // failing is zero
+	tenants *tenantMix
 }
 
 // offer is a call that a client offers to its throttle.
@@ -30,6 +31,7 @@ type offer struct {
 	at       time.Duration // of the first attempt
 	client   int
 	priority throttle.Priority
+	tenant   int               // in Scenario.Tenants
 	fails    bool              // for a reason other than load
 	attempt  int               // 0 for the first one
 	lower    throttle.Priority // of the attempt: so much lower than that of the call
@@ -87,6 +89,7 @@ func (t *traffic) call() offer {
 		o.priority++
 	}
 	o.client = t.client()
+	o.tenant = t.tenants.pick()
 	o.fails = !t.healthy && t.random.Float64() < t.failing[o.priority]
 	return o
 }

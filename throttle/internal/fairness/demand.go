@@ -22,9 +22,10 @@ const (
 	maxCount  = 1<<countBits - 1
 	one       = 1 << 8 // a call, in units of the count
 
-	// A tenant with more than sampleFrom calls is counted at random, one call in sampleEvery: processors
-	// would wait for each other's writes.
-	sampleFrom, sampleEvery = 64 * one, 8
+	// Of a tenant with more than manyCalls one call in few is counted, at random, and of one with more than
+	// mostCalls one in fewest: processors would wait for each other's writes.
+	manyCalls, few    = 1024 * one, 8
+	mostCalls, fewest = 16384 * one, 64
 )
 
 // demand is the number of calls of each tenant in a row. Old calls fade.
@@ -63,16 +64,24 @@ func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, c
 
 // count counts a call in its cell. It loses some calls if processors count at the same time.
 func (d *demand) count(c *atomic.Uint64, v, at, coin uint64) float64 {
-	n, add := d.calls(v, at), float64(one)
-	if n > sampleFrom && !d.exact {
-		if coin%sampleEvery != 0 {
-			return n / one
-		}
-		add *= sampleEvery
+	n, weight := d.calls(v, at), d.sample(v&maxCount)
+	if coin%weight != 0 {
+		return n / one
 	}
-	n = min(n+add, maxCount)
+	n = min(n+float64(weight*one), maxCount)
 	c.CompareAndSwap(v, v>>(tickBits+countBits)<<(tickBits+countBits)|at&tickMask<<countBits|uint64(n+0.5))
 	return n / one
+}
+
+// sample returns n if one call in n is counted.
+func (d *demand) sample(count uint64) uint64 {
+	switch {
+	case d.exact || count <= manyCalls:
+		return 1
+	case count <= mostCalls:
+		return few
+	}
+	return fewest
 }
 
 // calls returns the calls of a cell, in units.

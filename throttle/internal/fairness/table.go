@@ -13,7 +13,7 @@ const (
 )
 
 // leastFair is the fair rate, in calls of the memory, from which on fairness begins. It is complete at twice as
-// many. With less, tenants cannot be told apart, because each of their calls may be the only one. So a caller
+// many. With less, tenants look alike, because each of their calls may be the only one. So a caller
 // with a hundred thousand keys cannot make every other tenant look greedy.
 const leastFair = 1.0
 
@@ -90,7 +90,7 @@ func (t *Table) keep(at uint64) {
 	}
 }
 
-// weightOf returns the weight of a tenant. A number that is none is 1, as is that of a function that panics.
+// weightOf returns the weight of a tenant. It is 1 if the function panics or returns no usable number.
 func (t *Table) weightOf(key string) (w float64) {
 	if t.weight == nil {
 		return 1
