@@ -122,6 +122,7 @@ func TestMeasure(t *testing.T) {
 		TimeToShed: 0.25, TimeToRecover: 0, FalseShed: 10. / 400, Fairness: nan,
 		Steady: nan, SteadyWorst: nan, Whole: nan, WholeWorst: nan,
 		Attempts: 1, Succeeded: 120. / 800, ShedAll: 520. / 3200,
+		TenantsBelow: nan, TenantsFair: nan, TenantsWorst: nan,
 	}
 	for i, name := range FigureNames() {
 		if got, want := f.Values()[i], want.Values()[i]; !near(got, want) {

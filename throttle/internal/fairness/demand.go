@@ -9,7 +9,7 @@ import (
 const (
 	tick = 100 * time.Millisecond
 	// memory is how long a call counts, in ticks: it fades by 1/e.
-	memory = 100
+	memory = 300
 
 	sets, ways = 512, 8 // a set is one cache line
 

@@ -7,7 +7,7 @@
 //
 // # The demand of a tenant
 //
-// A table of fixed size has the calls of about the last ten seconds of each tenant ([demand]). If there are
+// A table of fixed size has the calls of about the last thirty seconds of each tenant ([demand]). If there are
 // more tenants than entries, those with the fewest calls are forgotten, and count from 1 again: they are far
 // below the fair rate, or all tenants are alike. Keys are hashed with a seed of the process, so that no
 // caller can choose a key that shares the entry of another one.

@@ -109,7 +109,7 @@ func (t *Table) weightOf(key string) (w float64) {
 
 // Row is the state of a row.
 type Row struct {
-	Calls   float64 // of the last 10 s
+	Calls   float64 // of the last 30 s
 	Above   int     // tenants that take more than their share
 	Largest float64 // share of the demand of the largest tenant
 }
