@@ -295,6 +295,25 @@ func ExampleWithTenant() {
 	// Output: of the greedy one: true of the modest one: false
 }
 
+func ExampleTenants() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "mail"}))
+	send := func(context.Context) error { return nil }
+	paid := func(account string) bool { return account == "account 17" }
+
+	err := th.Do(throttle.WithTenant(ctx, "account 17"), throttle.Medium, send)
+	shares := throttle.Config{Name: "shop", Tenants: throttle.Tenants{
+		Weight: func(account string) float64 {
+			if paid(account) {
+				return 4
+			}
+			return 1
+		},
+	}}
+	shop := throttle.Must(throttle.New(shares))
+	fmt.Println(err, shop.Stats().Priorities[throttle.Medium].Tenants.Above)
+	// Output: <nil> 0
+}
+
 func ExampleMarkRejected() {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
 	err := th.Do(ctx, throttle.Medium, func(context.Context) error {

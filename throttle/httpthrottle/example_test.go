@@ -290,3 +290,22 @@ func ExampleTransportConfig_listen() {
 	// Output:
 	// true 503 overloaded
 }
+
+// A server that is fair to its customers: a login has put the account into the context.
+func ExampleMiddlewareConfig_tenant() {
+	type account struct{}
+	accountOf := func(r *http.Request) string { s, _ := r.Context().Value(account{}).(string); return s }
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		fmt.Println("served", throttle.TenantFromContext(r.Context()))
+	})
+
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{
+		Tenant: accountOf, // from what your login has checked
+	})(handler)
+
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r = r.WithContext(context.WithValue(r.Context(), account{}, "account 17"))
+	serve.ServeHTTP(httptest.NewRecorder(), r)
+	// Output: served account 17
+}
