@@ -93,6 +93,12 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 
 // PriorityFromContext returns the priority of ctx, or def if ctx has none.
 func PriorityFromContext(ctx context.Context, def Priority) Priority {
+	if c, ok := ctx.(*tenantContext); ok {
+		if c.prioritized {
+			return c.priority
+		}
+		return def
+	}
 	if p, ok := ctx.Value(priorityKey{}).(Priority); ok {
 		return p
 	}

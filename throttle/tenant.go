@@ -31,11 +31,33 @@ type tenantKey struct{}
 // use a key that callers cannot choose freely, such as an authenticated account. A caller with many keys
 // has as many shares.
 func WithTenant(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, tenantKey{}, key)
+	c := &tenantContext{Context: ctx, key: key}
+	c.priority, c.prioritized = ctx.Value(priorityKey{}).(Priority)
+	return c
+}
+
+// tenantContext is the context of a tenant. It remembers the priority, so that a call need not look for it
+// further down.
+type tenantContext struct {
+	context.Context
+
+	key         string
+	priority    Priority
+	prioritized bool
+}
+
+func (c *tenantContext) Value(key any) any {
+	if key == (tenantKey{}) {
+		return c.key
+	}
+	return c.Context.Value(key)
 }
 
 // TenantFromContext returns the tenant of ctx, or "".
 func TenantFromContext(ctx context.Context) string {
+	if c, ok := ctx.(*tenantContext); ok {
+		return c.key
+	}
 	key, _ := ctx.Value(tenantKey{}).(string)
 	return key
 }

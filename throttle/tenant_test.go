@@ -209,5 +209,10 @@ func TestTenantsInParallel(t *testing.T) {
 func TestTenantFromContext(t *testing.T) {
 	wantSame(t, "no tenant", TenantFromContext(context.Background()), "")
 	wantSame(t, "tenant", TenantFromContext(WithPriority(ofEach(1), Low)), "tenant 1")
+	wantSame(t, "tenant inside", TenantFromContext(ofEach(2)), "tenant 2")
+	ctx := WithTenant(WithPriority(context.Background(), Low), "ann")
+	wantSame(t, "priority", PriorityFromContext(ctx, High), Low)
+	wantSame(t, "default priority", PriorityFromContext(ofEach(1), Important), Important)
+	wantSame(t, "new priority", PriorityFromContext(WithPriority(ctx, High), Medium), High)
 	wantSame(t, "weights", fairness.LeastWeight*fairness.MostWeight, 1.0)
 }
