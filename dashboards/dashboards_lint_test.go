@@ -145,6 +145,7 @@ func TestLintFindsPlanted(t *testing.T) {
 			return head[:at] + `"sortBy": "Max", ` + head[at:] + `"title": "Failed share by priority"` + tail
 		}},
 		{"title-width", plant(`"title": "High failed"`, `"title": "High calls that failed for lack of capacity"`)},
+		{"header-width", plant(`"id": "custom.width", "value": 110`, `"id": "custom.width", "value": 70`)},
 		{"board-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 30,`) }},
 		{"annotation-marks", plant(`"useValueForTime": true`, `"useValueForTime": false`)},
 		{"annotation-marks", plant(`min by (alertname) (1000 * ALERTS_FOR_STATE`, `ALERTS`)},

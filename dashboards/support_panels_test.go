@@ -80,7 +80,7 @@ func checkDescriptions(b board) []string {
 func checkUnits(b board) []string {
 	known := []string{"reqps", "s", "percentunit", "short", "bytes"}
 	return b.every(func(p panel) []string {
-		if d := p.FieldConfig.Defaults; !slices.Contains(known, d.Unit) && !strings.HasPrefix(d.Unit, "suffix: ") || d.Unit != "percentunit" && d.Min == nil {
+		if d := p.FieldConfig.Defaults; !slices.Contains(known, d.Unit) && !strings.HasPrefix(d.Unit, "suffix:") || d.Unit != "percentunit" && d.Min == nil {
 			return []string{fmt.Sprintf("unit %q, min %v: want one of %v, from 0", d.Unit, d.Min, known)}
 		}
 		return nil
@@ -118,10 +118,10 @@ func checkLegends(b board) []string {
 			return nil
 		}
 		l := p.Options.Legend
-		table := l != nil && l.DisplayMode == "table" && slices.Contains([]string{"Max", ""}, l.SortBy) && slices.Equal(l.Calcs, []string{"mean", "max", "lastNotNull"})
-		list := l != nil && l.DisplayMode == "list" && slices.Equal(l.Calcs, []string{"lastNotNull"})
+		table := l != nil && l.DisplayMode == "table" && slices.Contains([]string{"Max", ""}, l.SortBy) && slices.Equal(l.Calcs, []string{"max", "last"})
+		list := l != nil && l.DisplayMode == "list" && len(l.Calcs) == 0
 		if l == nil || l.Placement != "bottom" || !table && !list {
-			return []string{fmt.Sprintf("legend %+v: want a table below with mean, max and last, or a list with last", l)}
+			return []string{fmt.Sprintf("legend %+v: want a table below with max and last, or a list of names", l)}
 		}
 		for _, t := range p.Targets {
 			if t.Legend == "" {

@@ -3,6 +3,7 @@ package dashboards_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ const (
 	gridWidth     = 39.5 // a column
 	titleLetter   = 7.6
 	titleIcon     = 24
+	headerMargin  = 28 // of a column, with the arrow of its order
 	legendRow     = 22.5 // of a table, and a line of a list
 	legendShare   = 0.35 // of the panel below its title that a legend may take
 	legendEntry   = 150  // of a list
@@ -71,6 +73,29 @@ func checkTitleWidths(b board) []string {
 			return []string{fmt.Sprintf("the title needs %.0f pixels and has %.0f", float64(len(p.Title))*titleLetter, room)}
 		}
 		return nil
+	})
+}
+
+// checkHeaderWidths wants room for the name of each column that has a width.
+func checkHeaderWidths(b board) []string {
+	return b.every(func(p panel) []string {
+		var found []string
+		for _, o := range p.FieldConfig.Overrides {
+			var name string
+			width := math.Inf(1)
+			for _, property := range o.Properties {
+				switch property.ID {
+				case "displayName":
+					_ = json.Unmarshal(property.Value, &name) // a text
+				case "custom.width":
+					_ = json.Unmarshal(property.Value, &width) // a number
+				}
+			}
+			if need := titleLetter*float64(len(name)) + headerMargin; need > width {
+				found = append(found, fmt.Sprintf("the column %s has %.0f pixels and needs %.0f", name, width, need))
+			}
+		}
+		return found
 	})
 }
 

@@ -42,6 +42,7 @@ func rules() []rule {
 		{"legend-height", checkLegendHeights},
 		{"priority-order", checkOrder},
 		{"title-width", checkTitleWidths},
+		{"header-width", checkHeaderWidths},
 		{"board-height", checkBoardHeight},
 		{"annotation-marks", checkAnnotations},
 		{"null-color", checkNullColors},

@@ -130,11 +130,12 @@ func (s scope) worst() string {
 func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
 	return grafana.Panel{
 		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-		Description: "The number of alerts that fire for what is selected, and the name of the worst one. Alerts " +
+		Description: "The number of alerts that fire for what is selected, and the name of the worst one. An alert with several " +
+			"windows or kinds counts once. Alerts " +
 			"that Alertmanager mutes do not count. Always 0 in a Prometheus without the rules.",
 		Links: links,
 		Targets: []grafana.Target{{
-			Expr: "0 * " + s.worst() + " + on () group_left () count(" + s.unmuted(firing()) + ")" +
+			Expr: "0 * " + s.worst() + " + on () group_left () count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about, "instance")...)...) + ")" +
 				` or on () label_replace(vector(0), "alertname", "none", "", "")`,
 			Legend: legend("alertname"), Instant: true,
 		}},
@@ -176,8 +177,8 @@ func alertsTable(s scope, title string) grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
 	columns := []grafana.Column{
 		{Field: "alertname", Title: "Alert", Width: 270, Links: []grafana.Link{runbook}},
-		{Field: "severity", Title: "Severity", Width: 90, Words: ranks()},
-		{Field: "alertstate", Title: "State", Width: 80},
+		{Field: "severity", Title: "Severity", Width: 110, Words: ranks()},
+		{Field: "alertstate", Title: "State", Width: 90},
 		{Field: "Value", Title: "Since", Unit: "s", Width: 100},
 		{Field: s.about, Title: title, Links: []grafana.Link{s.link}},
 	}
@@ -188,7 +189,7 @@ func alertsTable(s scope, title string) grafana.Panel {
 		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded",
 		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Severity", Ascending: true}, {Title: "Since"}}},
 		Description: "Alerts about what is selected, the worst first. Choose a name to open its runbook. Since: how " +
-			"long the condition has been true. Pending alerts fire if it lasts. Alerts that Alertmanager mutes " +
+			"long the condition has been true, also before the alert fired. Pending alerts fire if it lasts. Alerts that Alertmanager mutes " +
 			"because of a more severe one are left out.",
 		Targets: []grafana.Target{{Expr: s.ages(), Instant: true, Table: true}},
 		Columns: append(columns, grafana.Column{Field: "job", Title: "Job"}, grafana.Column{Field: "instance", Title: "Instance"},

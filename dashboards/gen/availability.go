@@ -79,7 +79,7 @@ func faultPanels() []grafana.Panel {
 			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
 				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
 				"canceled: the caller gave up after CanceledAfter. Other kinds appear only if a classifier " +
-				"counts them as rejections.",
+				"counts them as rejections. In an outage the throttle sends few calls, so these fall: see their share.",
 			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
 		},
 		{
@@ -156,12 +156,12 @@ func objectivePanels() []grafana.Panel {
 	}
 	return []grafana.Panel{
 		{
-			Title: "High failed and objective", Width: 8, Unit: "percentunit", Min: leastShare, Ratio: true, NoValue: "no traffic",
+			Title: "High failed and objective", Width: 8, Unit: "percentunit", Decimals: 3, Min: leastShare, Ratio: true, NoValue: "no traffic",
 			Colors: []grafana.Color{{Series: "objective", Color: bad, Dashed: true}}, View: grafana.Graph{Log: true},
 			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the strictest objective " +
-				"allows. Time above the line costs more budget than there is. The axis is logarithmic: 0 is at its foot.",
+				"allows. Time above the line costs more budget than there is. A throttle without failures has no line.",
 			Targets: []grafana.Target{
-				{Expr: atLeast(leastShare, failedShare("$__rate_interval", byThrottle()...)), Legend: throttleLegend()},
+				{Expr: fmt.Sprintf("%s >= %v", failedShare("$__rate_interval", byThrottle()...), leastShare), Legend: throttleLegend()},
 				{Expr: "min(" + budget() + ")", Legend: "objective"},
 			},
 		},
@@ -221,7 +221,7 @@ func callersTable() grafana.Panel {
 			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
 			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
 			{Field: "Value #C", Title: "Rejected", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.25)},
-			{Field: "Value #D", Title: "Availability", Unit: "reqps", Width: 110},
+			{Field: "Value #D", Title: "Availability", Unit: "reqps", Width: 120},
 			{Field: "Value #E", Title: "Timeout", Unit: "reqps", Width: 110},
 			{Field: "Value #F", Title: "Quota", Unit: "reqps", Width: 110},
 			{Field: "Value #G", Title: "Canceled", Unit: "reqps", Width: 110},

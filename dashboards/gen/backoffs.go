@@ -33,8 +33,8 @@ func backoffSummary() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: expr, Legend: "{{job}} " + legend(backoffName()), Instant: true}},
 		}
 	}
-	throttled := stat("Throttled", "percentunit", worst(throttledShare(byBackoff()...)), thresholds(0.05, 0.5),
-		"The share of the calls that the service throttled, of the backoff with the highest. A few percent are normal: "+
+	throttled := stat("Throttled", "percentunit", worst(throttledShare(ofJob("instance", backoffName())...)), thresholds(0.05, 0.5),
+		"The share of the calls that the service throttled, of the backoff and process with the highest. A few percent are normal: "+
 			"that is how the limit is found. Above 50 % an alert warns.")
 	throttled.Ratio, throttled.Decimals, throttled.NoValue = true, 1, "no calls"
 	return []grafana.Panel{

@@ -77,9 +77,9 @@ func breakerSummary() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: expr, Legend: breakerLegend(), Instant: true}},
 		}
 	}
-	someBad := []grafana.Step{{Color: good}, {From: 1, Color: bad}}
-	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(byBreaker()...)), thresholds(0.1, 0.5),
-		"The share of its calls that the worst breaker sheds. With many endpoints it is about the share of the dead "+
+	someWarn, someBad := []grafana.Step{{Color: good}, {From: 1, Color: warn}}, []grafana.Step{{Color: good}, {From: 1, Color: bad}}
+	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(ofJob("instance", breakerName())...)), thresholds(0.1, 0.5),
+		"The share of its calls that the worst breaker of any process sheds. With many endpoints it is about the share of the dead "+
 			"ones. Above 50 % an alert pages.")
 	shed.Ratio, shed.Decimals, shed.NoValue = true, 1, "no traffic"
 	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(byBreaker()...)), thresholds(30, 60),
@@ -91,10 +91,10 @@ func breakerSummary() []grafana.Panel {
 		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), someBad,
 			"Circuits that tripped too often in a row, of the breaker with the most. Their calls are shed until an "+
 				"operator enables them. Report each endpoint to its owner."),
-		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), someBad,
+		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), someWarn,
 			"Circuits that became disabled in the last hour, also those that were enabled again since, of the breaker "+
-				"with the most."),
-		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), []grafana.Step{{Color: good}, {From: 1, Color: warn}},
+				"with the most. Endpoints that die are normal for webhooks. Many at once are a fault in our own network."),
+		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), someWarn,
 			"Circuits whose calls are shed for a while because too many failed, of the breaker with the most. A few are "+
 				"normal. If many open at once, check our own network and the polls first."),
 		shed,
@@ -171,11 +171,11 @@ func circuitPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Circuits by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "Circuits that are not closed. A step up is an outage that many endpoints share, or a " +
+			Description: "The most circuits that were not closed in each interval. A step up is an outage that many endpoints share, or a " +
 				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
 				"enabled or removed.",
 			Targets: []grafana.Target{{
-				Expr:   sum(highest(circuits().ofBreaker(differs(state(), breaker.Closed.String())), ofJob(breakerName(), state())...), state()),
+				Expr:   sum(highest("max_over_time("+circuits().ofBreaker(differs(state(), breaker.Closed.String()))+"[$__rate_interval])", ofJob(breakerName(), state())...), state()),
 				Legend: legend(state()),
 			}},
 		},

@@ -71,11 +71,11 @@ func servicesTable() grafana.Panel {
 			{Field: "job", Title: "Service", Links: []grafana.Link{{
 				Title: "Only this service", URL: "/d/" + overviewUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}&${__url_time_range}",
 			}}},
-			{Field: "Value #A", Title: "High failed", Unit: "percentunit", Width: 110, Steps: thresholds(0.001, 0.01)},
+			{Field: "Value #A", Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
 			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
 			{Field: "Value #C", Title: "Offered", Unit: "reqps", Width: 110},
 			{Field: "Value #D", Title: "Pages", Unit: "short", Width: 80, Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}}},
-			{Field: "Value #E", Title: "Not enforcing", Unit: "short", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
+			{Field: "Value #E", Title: "Not enforcing", Unit: "short", Width: 130, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
 		},
 	}
 }

@@ -7,6 +7,7 @@ func instancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	offered := sum(rate(calls().selected()), by...)
+	process := func(name string) string { return metric(name).where(selectedJob()...) } // of the collectors of the Prometheus client
 	return []grafana.Panel{
 		{
 			Title: "Offered by instance", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
@@ -28,6 +29,18 @@ func instancePanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: highest(probability().selected(), by...), Legend: name}},
 		},
 		{
+			Title: "Goroutines", Width: 12, Unit: "short", NoValue: "no Go collector", View: grafana.Graph{},
+			Description: "Goroutines of each process. They rise and fall with the calls in flight. A climb that " +
+				"does not end is a leak.",
+			Targets: []grafana.Target{{Expr: sum(process("go_goroutines"), by...), Legend: name}},
+		},
+		{
+			Title: "CPU", Width: 12, Unit: "short", NoValue: "no process collector", View: grafana.Graph{},
+			Description: "CPU cores in use. At the CPU limit of the process, calls are slow because of the " +
+				"process and not because of the backend.",
+			Targets: []grafana.Target{{Expr: sum(rate(process("process_cpu_seconds_total")), by...), Legend: name}},
+		},
+		{
 			Title: "Calls with an invalid priority", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
 			Description: "Calls with a priority that their throttle does not have. They were treated as the " +
 				"lowest priority. Should be 0: find the caller that computes a wrong priority.",
@@ -38,40 +51,6 @@ func instancePanels() []grafana.Panel {
 			Description: "The number of series of throttle_calls_total in each process, for all throttles. It " +
 				"grows with throttles, priorities and error types. Above 2,000 the SDK merges the rest into one.",
 			Targets: []grafana.Target{{Expr: aggregate("count", calls().where(selectedJob()...), by), Legend: name}},
-		},
-	}
-}
-
-// runtimePanels returns the panels about the Go runtime. They need the collectors that the
-// Prometheus client registers by default.
-func runtimePanels() []grafana.Panel {
-	by := ofJob("instance")
-	name := "{{job}} {{instance}}"
-	of := func(name string) string { return metric(name).where(selectedJob()...) }
-	return []grafana.Panel{
-		{
-			Title: "Goroutines", Width: 6, Unit: "short", NoValue: "no Go collector", View: grafana.Graph{},
-			Description: "Goroutines of each process. They rise and fall with the calls in flight. A climb that " +
-				"does not end is a leak.",
-			Targets: []grafana.Target{{Expr: sum(of("go_goroutines"), by...), Legend: name}},
-		},
-		{
-			Title: "Heap in use", Width: 6, Unit: "bytes", NoValue: "no Go collector", View: grafana.Graph{},
-			Description: "Memory of live objects and of objects that are not collected yet. A throttle needs a " +
-				"few kilobytes.",
-			Targets: []grafana.Target{{Expr: sum(of("go_memstats_heap_inuse_bytes"), by...), Legend: name}},
-		},
-		{
-			Title: "GC pause time", Width: 6, Unit: "percentunit", NoValue: "no Go collector", View: grafana.Graph{},
-			Description: "The share of time in which the garbage collector stops the process. Above 1 % it adds " +
-				"to latencies.",
-			Targets: []grafana.Target{{Expr: sum(rate(of("go_gc_duration_seconds_sum")), by...), Legend: name}},
-		},
-		{
-			Title: "CPU", Width: 6, Unit: "short", NoValue: "no process collector", View: grafana.Graph{},
-			Description: "CPU cores in use. At the CPU limit of the process, calls are slow because of the " +
-				"process and not because of the backend.",
-			Targets: []grafana.Target{{Expr: sum(rate(of("process_cpu_seconds_total")), by...), Legend: name}},
 		},
 	}
 }

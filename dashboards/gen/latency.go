@@ -47,8 +47,8 @@ func slowPanels() []grafana.Panel {
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},
 			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
-				"many of them an instance refuses a call of the priority, the lowest of all instances, or 0 without a " +
-				"limit. Select one instance to compare both. If open climbs and no call ends, calls hang.",
+				"many of them an instance refuses a call of the priority, the lowest of all instances that have " +
+				"one. Select one instance to compare both. If open climbs and no call ends, calls hang.",
 			Targets: []grafana.Target{
 				{Expr: sum("max_over_time(" + slowOpen().of() + "[$__rate_interval])"), Legend: "open"},
 				{Expr: byRank(lowestLimit()), Legend: "limit of " + legend(priority())},
@@ -57,11 +57,8 @@ func slowPanels() []grafana.Panel {
 	}
 }
 
-// lowestLimit returns the lowest limit that an instance has, by priority, or 0 if none has one.
-func lowestLimit() string {
-	limit := slowLimit().selected()
-	return aggregate("min", limit+" > 0", []string{priority()}) + " or " + highest(limit, priority())
-}
+// lowestLimit returns the lowest limit that an instance has, by priority. 0 is none.
+func lowestLimit() string { return aggregate("min", slowLimit().selected()+" > 0", []string{priority()}) }
 
 // limitColors are the colors of open calls and their limits.
 func limitColors() []grafana.Color {

@@ -53,10 +53,9 @@ func withoutStore() []string {
 	return []string{semconv.ResultFailedOpen, semconv.ResultFailedClosed, semconv.ResultShareGranted, semconv.ResultShareDenied}
 }
 
-// failedOpenShare returns the share of grants that no store has counted.
-func failedOpenShare(by ...string) string {
-	return share(sum(rate(bucketRequests().ofBucket(withResult(semconv.ResultFailedOpen))), by...),
-		sum(rate(bucketRequests().ofBucket(withResult(semconv.ResultGranted, semconv.ResultFailedOpen, semconv.ResultShareGranted))), by...))
+// withoutStoreSteps warn only: what it means depends on the policy, and a page is an alert.
+func withoutStoreSteps() []grafana.Step {
+	return []grafana.Step{{Color: good}, {From: 0.01, Color: warn}}
 }
 
 // answeredShare returns the share of requests to stores that were answered. The series of answers
@@ -78,7 +77,7 @@ func bucketSummary() []grafana.Panel {
 		p.Width, p.Targets[0].Legend = width, bucketLegend()
 		return p
 	}
-	by := byBucket()
+	by := ofJob("instance", bucketName())
 	utilization := stat("Utilization", 4, "no requests", worst(used()), []grafana.Step{{Color: good}, {From: 0.8, Color: warn}},
 		"Tokens granted, as a share of the limit of one key, of the bucket with the most. At 100 % one key has used up its "+
 			"limit. Above it several keys are in use, and the table shows whether requests are denied.")
@@ -87,17 +86,18 @@ func bucketSummary() []grafana.Panel {
 		alertsStat(bucketScope(), 4),
 		utilization,
 		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), []grafana.Step{{Color: good}, {From: 0.5, Color: warn}},
-			"The share of the requests that were denied for lack of tokens, of the worst bucket. Denying is normal for a "+
+			"The share of the requests that were denied for lack of tokens, of the worst bucket and process. Denying is normal for a "+
 				"bucket. Above 50 % for an hour, the limit is too low for the demand."),
 		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
-			"The share of the requests to its store that were answered in time, of the worst bucket. Buckets in memory send "+
+			"The share of the requests to its store that were answered in time, of the worst bucket and process. Buckets in memory send "+
 				"none. A store that fails several times in a row gets no requests for moments, so a few failures here affect "+
 				"many requests: see the two panels to the right."),
-		stat("Failed open", 4, "no grants", worst(failedOpenShare(by...)), thresholds(0.01, 0.5),
-			"The share of grants that no store has counted, because the store did not answer, of the worst bucket. FailOpen "+
-				"grants all requests. Should be 0. Above 50 % an alert pages. Buckets with LocalShare are not counted here."),
+		stat("No store", 4, "no requests", worst(requestShare(withoutStore(), by...)), withoutStoreSteps(),
+			"The share of requests that were decided without the store, because it did not answer, of the worst bucket and "+
+				"process: by FailOpen, FailClosed or LocalShare. Should be 0. If all of them are of busy processes, see Wait "+
+				"for a processor on Overview: such a process is late, and not its store."),
 		stat("Failed closed", 4, "no requests", worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), thresholds(0.01, 0.25),
-			"The share of requests that were refused because the store did not answer, of the worst bucket. FailClosed "+
+			"The share of requests that were refused because the store did not answer, of the worst bucket and process. FailClosed "+
 				"refuses all of them. Should be 0: callers fail although there may be tokens. Above 25 % an alert pages. "+
 				"Buckets with LocalShare are not counted here."),
 	}
@@ -105,8 +105,8 @@ func bucketSummary() []grafana.Panel {
 
 // Units of rates that are not requests.
 const (
-	tokenRate = "suffix: tokens/s"
-	stepRate  = "suffix: steps/s"
+	tokenRate = "suffix:tokens/s"
+	stepRate  = "suffix:steps/s"
 )
 
 // bucketsTable returns the table of token buckets, most requests without a store first.
@@ -134,13 +134,13 @@ func bucketsTable() grafana.Panel {
 			{Field: "job", Title: "Job"},
 			{Field: "Value #A", Title: "Requests", Unit: "reqps", Width: 110},
 			{Field: "Value #B", Title: "Denied", Unit: "percentunit", Width: 90, Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}},
-			{Field: "Value #C", Title: "No store", Unit: "percentunit", Width: 90, Steps: thresholds(0.01, 0.25)},
+			{Field: "Value #C", Title: "No store", Unit: "percentunit", Width: 110, Steps: withoutStoreSteps()},
 			{Field: "Value #D", Title: "Tokens", Unit: tokenRate, Width: 120},
 			{Field: "Value #E", Title: "Limit", Unit: tokenRate, Width: 120},
-			{Field: "Value #F", Title: "Utilization", Unit: "percentunit", Width: 100, Steps: []grafana.Step{{Color: good}, {From: 0.8, Color: warn}}},
+			{Field: "Value #F", Title: "Utilization", Unit: "percentunit", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 0.8, Color: warn}}},
 			{Field: "Value #G", Title: "Burst", Unit: "short", Width: 80},
-			{Field: "Value #H", Title: "Waiting", Unit: "short", Width: 80},
-			{Field: "Value #I", Title: "Store, p99", Unit: "s", Width: 100},
+			{Field: "Value #H", Title: "Waiting", Unit: "short", Width: 90},
+			{Field: "Value #I", Title: "Store, p99", Unit: "s", Width: 110},
 		},
 	}
 }

@@ -16,20 +16,18 @@ func overview() grafana.Dashboard {
 	d.Rows = []grafana.Row{
 		{Height: 5, Panels: []grafana.Panel{servicesTable()}},
 		{Height: 4, Panels: summaryPanels()},
-		{Title: "Throttles and alerts, worst first", Height: 5, Panels: []grafana.Panel{throttlesTable()}},
+		{Title: "Throttles and alerts, worst first", Height: 7, Panels: []grafana.Panel{throttlesTable()}},
 		{Height: 5, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
 		{Title: "Calls", Height: 10, Panels: callPanels()},
 		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
 		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
 		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
 		{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
-		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: reasonPanels()},
-		{Title: "Decisions and the window", Height: 10, Collapsed: true, Panels: decisionPanels()},
+		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: append(reasonPanels(), decisionPanels()...)},
 		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
 		{Title: "Retries", Height: 10, Collapsed: true, Panels: retryPanels()},
 		{Title: "Settings", Height: 10, Collapsed: true, Panels: settingsPanels()},
 		{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()},
-		{Title: "Go runtime", Height: 8, Collapsed: true, Panels: runtimePanels()},
 	}
 	return d
 }
@@ -137,12 +135,12 @@ func throttlesTable() grafana.Panel {
 			}},
 			{Field: "job", Title: "Job"},
 			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
-			{Field: "Value #B", Title: "High failed", Unit: "percentunit", Width: 110, Steps: thresholds(0.001, 0.01)},
+			{Field: "Value #B", Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
 			{Field: "Value #C", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
 			{Field: "Value #D", Title: "Accepted", Unit: "percentunit", Width: 100},
 			{Field: "Value #E", Title: "Canceled", Unit: "percentunit", Width: 100, Steps: thresholds(0.5, 0.9)},
-			{Field: "Value #F", Title: "In flight", Unit: "short", Width: 90},
-			{Field: "Value #G", Title: "Not enforcing", Unit: "short", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
+			{Field: "Value #F", Title: "In flight", Unit: "short", Width: 100},
+			{Field: "Value #G", Title: "Not enforcing", Unit: "short", Width: 130, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
 		},
 	}
 }
@@ -220,7 +218,8 @@ func hurtPanels() []grafana.Panel {
 			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", View: grafana.Graph{}, Colors: byQuantile(),
 			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
 				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
-				"p99 climbs. In an outage quick refusals lower p50.",
+				"p99 climbs. A quantile lies between two bounds of the histogram, so it may jump between them, and be above a " +
+				"time-out. In an outage quick refusals lower p50.",
 			Targets: []grafana.Target{
 				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},
 				{Expr: quantile(0.95, nil), Legend: "p95"},

@@ -57,7 +57,7 @@ func settingsPanels() []grafana.Panel {
 			Columns: []grafana.Column{
 				{Field: tuningName(), Title: "Name"},
 				{Field: tuningKind(), Title: "Kind", Width: 80},
-				{Field: tuningSource(), Title: "Source", Width: 70},
+				{Field: tuningSource(), Title: "Source", Width: 80},
 				{Field: "job", Title: "Job", Width: 90},
 				{Field: "Value", Title: "Ago", Unit: "s", Width: 90},
 			},

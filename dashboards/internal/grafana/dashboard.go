@@ -195,7 +195,7 @@ func (a Annotation) object(ids map[string]int) object {
 	}
 	return object{
 		"filter":     object{"exclude": false, "ids": panels},
-		"datasource": prometheus(), "enable": true, "hide": false, "iconColor": a.Color, "name": a.Name,
+		"datasource": prometheus(), "enable": true, "hide": true, "iconColor": a.Color, "name": a.Name,
 		"expr": a.Query, "step": "", "titleFormat": a.Title, "textFormat": a.Text, "tagKeys": "", "useValueForTime": true,
 	}
 }

@@ -44,18 +44,18 @@ type Graph struct {
 	Thresholds bool // draws the steps as lines
 	Log        bool // the axis is logarithmic
 	InOrder    bool // the legend has the order of the result, and not the largest first
-	Short      bool // the legend is a list of names and last values: for more series than a table has room
+	Short      bool // the legend is a list of names: for more series than a table has room
 }
 
 func (Graph) kind() string { return "timeseries" }
 
 func (g Graph) options() object {
 	legend := object{
-		"showLegend": true, "displayMode": "table", "placement": "bottom", "calcs": []string{"mean", "max", "lastNotNull"},
+		"showLegend": true, "displayMode": "table", "placement": "bottom", "calcs": []string{"max", "last"}, // a mean is of no phase of an incident
 	}
 	switch {
 	case g.Short:
-		legend["displayMode"], legend["calcs"] = "list", []string{"lastNotNull"}
+		legend["displayMode"], legend["calcs"] = "list", []string{}
 	case !g.InOrder:
 		legend["sortBy"], legend["sortDesc"] = "Max", true
 	}

@@ -16,11 +16,19 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// What the data of two clusters are made of. Half has one instance that is well, and one that gets nothing from its backend.
+// What the data of two clusters are made of. Half and apart have one instance that is well, and one that gets nothing from its
+// backend: in one cluster, and in two.
 const (
 	dataStep, dataSteps = 15 * time.Second, 40
-	halfJob             = "half"
+	halfJob, apartJob   = "half", "apart"
 )
+
+// A half is what one instance of these does in each step.
+type half struct {
+	cluster              string
+	well, fails, refused float64 // calls
+	leader, age, open    float64 // of breakers
+}
 
 // A backfill is text for promtool: series with all their samples.
 type backfill struct {
@@ -72,7 +80,8 @@ func twoClusters(t *testing.T) *backfill {
 		}
 	}
 	b.addProcess(families, fmt.Sprintf(`cluster=%q,namespace=%q,job=%q,instance=%q`, fixtureCluster, fixtureNamespace, hostileJob, hostileInstance), hostileName)
-	b.addHalf()
+	b.addHalf(halfJob, "eu", "eu")
+	b.addHalf(apartJob, "eu", "us")
 	return b
 }
 
@@ -137,17 +146,45 @@ func (b *backfill) addAlerts(place, of string) {
 	}
 }
 
-// addHalf adds the service with an instance that is well, and one in an outage, which sends one call in a hundred.
-func (b *backfill) addHalf() {
-	for instance, perStep := range map[string][3]float64{"well": {1500, 0, 0}, "dead": {0, 15, 1485}} {
-		for n, how := range []string{
-			`throttle_decision="admitted",throttle_outcome="accepted"`,
-			`throttle_decision="admitted",throttle_outcome="rejected",error_type="availability"`,
-			`throttle_decision="shed",throttle_outcome="shed",throttle_cause="own",error_type="shed"`,
+// addHalf adds a service with an instance that is well, and one in an outage, which sends one call in a hundred.
+func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
+	for instance, of := range map[string]half{
+		"well": {cluster: clusterOfWell, well: 60_000, leader: 1, age: 1}, "dead": {cluster: clusterOfDead, fails: 15, refused: 1485, age: 120, open: 2},
+	} {
+		place := fmt.Sprintf(`cluster=%q,job=%q,instance=%q,`, of.cluster, job, instance)
+		const stock, hook, partner, table = `throttle_name="stock",throttle_priority="high"`, `throttle_breaker_name="hook"`, `throttle_bucket_name="partner"`, `throttle_backoff_name="table"`
+		for series, perStep := range map[string]float64{
+			`throttle_calls_total{` + stock + `,throttle_decision="admitted",throttle_outcome="accepted"`:                                of.well,
+			`throttle_calls_total{` + stock + `,throttle_decision="admitted",throttle_outcome="rejected",error_type="availability"`:      of.fails,
+			`throttle_calls_total{` + stock + `,throttle_decision="shed",throttle_outcome="shed",throttle_cause="own",error_type="shed"`: of.refused,
+
+			`throttle_breaker_calls_total{` + hook + `,throttle_decision="admitted",throttle_breaker_state="closed"`: of.well + of.fails,
+			`throttle_breaker_calls_total{` + hook + `,throttle_decision="shed",throttle_breaker_state="open"`:       of.refused,
+			`throttle_breaker_transitions_total{` + hook + `,throttle_breaker_state="disabled"`:                      of.open,
+
+			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="granted"`:       of.well,
+			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="denied"`:        of.refused,
+			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="failed_closed"`: 3 * of.fails,
+			`throttle_bucket_store_duration_seconds_count{` + partner:                               of.well,
+			`throttle_bucket_store_duration_seconds_count{` + partner + `,error_type="timeout"`:     of.fails,
+			`throttle_backoff_calls_total{` + table + `,throttle_backoff_outcome="success"`:         of.well,
+			`throttle_backoff_calls_total{` + table + `,throttle_backoff_outcome="throttled"`:       of.fails,
 		} {
-			labels := fmt.Sprintf(`job=%q,instance=%q,throttle_name="stock",throttle_priority="high",%s`, halfJob, instance, how)
-			b.add("throttle_calls_total", labels, func(step int) float64 { return perStep[n] * float64(step) })
+			name, labels, _ := strings.Cut(series, "{")
+			b.add(name, place+labels, func(step int) float64 { return perStep * float64(step) })
 		}
-		b.add("throttle_window_requests", fmt.Sprintf(`job=%q,instance=%q,throttle_name="stock",throttle_priority="high"`, halfJob, instance), func(int) float64 { return 100 })
+		for series, is := range map[string]float64{
+			`throttle_window_requests{` + stock: 100, `throttle_breaker_leader{` + hook: of.leader, `throttle_breaker_snapshot_age_seconds{` + hook: of.age,
+			`throttle_breaker_circuits{` + hook + `,throttle_breaker_state="disabled"`: of.open, `throttle_breaker_circuits{` + hook + `,throttle_breaker_state="open"`: of.open,
+		} {
+			name, labels, _ := strings.Cut(series, "{")
+			b.add(name, place+labels, func(int) float64 { return is })
+		}
+		if of.fails > 0 {
+			for about, name := range map[string]string{"name": "stock", "breaker_name": "hook", "bucket_name": "partner", "backoff_name": "table"} {
+				alert := map[string]string{"name": "BackendDown", "breaker_name": "BreakerShedding", "bucket_name": "BucketStoreFailingClosed", "backoff_name": "BackoffStuck"}[about]
+				b.add("ALERTS", place+fmt.Sprintf(`alertstate="firing",alertname="Throttle%s",severity="critical",throttle_%s=%q`, alert, about, name), func(int) float64 { return 1 })
+			}
+		}
 	}
 }
