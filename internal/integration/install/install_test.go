@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -136,35 +137,91 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestChart_cases runs some cases of the rules on the rules of the chart, and on those for another label: as many say something
-// about clusters, teams and objectives. Package rules runs all of them on the files that the chart is made of.
+// TestChart_cases compares the rules of each rendering with the files whose cases package rules runs: they differ in names of
+// labels only. So all cases hold for them too. Without -short it runs all of them on each rendering as well.
 func TestChart_cases(t *testing.T) {
+	for _, values := range []string{"", "clusterLabel: region", installations()[2].values} {
+		rendered := groupsOf(t, chart(t, values).rules(t))
+		label := "cluster"
+		if strings.Contains(values, "region") {
+			label = "region"
+		}
+		var want []map[string]any
+		for _, name := range []string{"recording.yml", "alerts.yml"} {
+			want = append(want, groupsOf(t, ruleFile(t, name, label))...)
+		}
+		byName := func(a, b map[string]any) int { return strings.Compare(a["name"].(string), b["name"].(string)) }
+		slices.SortFunc(rendered, byName)
+		slices.SortFunc(want, byName)
+		if !reflect.DeepEqual(rendered, want) {
+			t.Errorf("%q: the rules differ from those in dashboards/rules by more than the name of a label", values)
+		}
+		if !testing.Short() {
+			runCases(t, values, label)
+		}
+	}
+}
+
+// groupsOf returns the groups of a file of rules.
+func groupsOf(t *testing.T, text []byte) []map[string]any {
+	t.Helper()
+	var file struct{ Groups []map[string]any }
+	if err := yaml.Unmarshal(text, &file); err != nil || len(file.Groups) == 0 {
+		t.Fatalf("got %d groups of rules and error %v", len(file.Groups), err)
+	}
+	return file.Groups
+}
+
+// ruleFile reads a file of dashboards/rules, with another label in place of cluster.
+func ruleFile(t *testing.T, name, label string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(program.File(t, "dashboards/rules/"+name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`\bcluster\b`).ReplaceAll(text, []byte(label))
+}
+
+// runCases runs all cases of the rules on those of the chart, each file with the groups that it names.
+func runCases(t *testing.T, values, label string) {
 	promtool := program.Find(t, "prometheus", "promtool")
-	for _, i := range installations()[:2] {
-		folder := t.TempDir()
-		all := chart(t, "clusterLabel: "+i.cluster)
-		for name, text := range map[string][]byte{"recording.yml": all.rules(t), "alerts.yml": []byte("groups: []")} {
-			if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+	files, err := filepath.Glob(program.File(t, "dashboards/rules/*_test.yml"))
+	if err != nil || len(files) < 15 {
+		t.Fatalf("got %d files of cases and error %v want 15 at least", len(files), err)
+	}
+	for _, file := range files {
+		name, folder := filepath.Base(file), t.TempDir()
+		text := ruleFile(t, name, label)
+		var cases struct {
+			RuleFiles []string `yaml:"rule_files"`
+			Groups    []string `yaml:"group_eval_order"`
+		}
+		if err := yaml.Unmarshal(text, &cases); err != nil {
+			t.Fatal(err)
+		}
+		groups := slices.DeleteFunc(groupsOf(t, chart(t, values).rules(t)), func(g map[string]any) bool {
+			return !slices.Contains(cases.Groups, g["name"].(string))
+		})
+		rules, err := yaml.Marshal(map[string]any{"groups": groups})
+		if err != nil {
+			t.Fatal(err)
+		}
+		needed := map[string][]byte{name: text, "recording.yml": rules, "alerts.yml": []byte("groups: []")}
+		for _, more := range cases.RuleFiles {
+			if needed[more] == nil {
+				needed[more] = ruleFile(t, more, label)
+			}
+		}
+		for name, text := range needed {
+			file := filepath.Join(folder, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, name := range []string{"objectives.yml", "places_test.yml", "objectives_test.yml", "push_test.yml"} {
-			text, err := os.ReadFile(program.File(t, "dashboards/rules/"+name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = regexp.MustCompile(`\bcluster\b`).ReplaceAll(text, []byte(i.cluster))
-			if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasSuffix(name, "_test.yml") {
-				continue
-			}
-			test := exec.Command(promtool, "test", "rules", name)
-			test.Dir = folder
-			if out, err := test.CombinedOutput(); err != nil {
-				t.Errorf("%s, %s: %v\n%s", i.name, name, err, out)
-			}
+		test := exec.Command(promtool, "test", "rules", name)
+		test.Dir = folder
+		if out, err := test.CombinedOutput(); err != nil {
+			t.Errorf("%q, %s: %v\n%s", values, name, err, out)
 		}
 	}
 }
