@@ -15,7 +15,7 @@ const (
 	gridWidth     = 39.5 // a column
 	titleLetter   = 7.6
 	titleIcon     = 24
-	headerMargin  = 28 // of a column, with the arrow of its order
+	headerMargin  = 28   // of a column, with the arrow of its order
 	legendRow     = 22.5 // of a table, and a line of a list
 	legendShare   = 0.35 // of the panel below its title that a legend may take
 	legendEntry   = 150  // of a list

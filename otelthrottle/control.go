@@ -63,6 +63,7 @@ type controlSum struct {
 	overrides [throttle.NumSources]int // of open ones
 	watching  int
 	broken    int
+	version   uint32 // of the document of the last one that has one
 	last      []control.LastChange
 }
 
@@ -81,6 +82,7 @@ func (s controlSum) add(c *control.Stats, open bool) controlSum {
 	}
 	if open && c.Watching {
 		s.watching++
+		s.version = c.Version
 		if c.Broken {
 			s.broken++
 		}
@@ -93,12 +95,13 @@ type controlInstruments struct {
 	tunings   metric.Int64ObservableCounter
 	overrides metric.Int64ObservableGauge
 	broken    metric.Int64ObservableGauge
+	version   metric.Int64ObservableGauge
 	changed   metric.Int64ObservableGauge
 }
 
 func newControlInstruments(meter metric.Meter) (controlInstruments, error) {
 	var i controlInstruments
-	errs := make([]error, 4)
+	errs := make([]error, 5)
 	i.tunings, errs[0] = meter.Int64ObservableCounter(semconv.MetricTunings, metric.WithUnit(unitChange),
 		metric.WithDescription("Changes of settings that were applied, ended or refused, by source."))
 	i.overrides, errs[1] = meter.Int64ObservableGauge(semconv.MetricControlOverrides, metric.WithUnit(unitOverride),
@@ -107,12 +110,14 @@ func newControlInstruments(meter metric.Meter) (controlInstruments, error) {
 		metric.WithDescription("Control files that are refused: 1 or 0."))
 	i.changed, errs[3] = meter.Int64ObservableGauge(semconv.MetricControlChanged, metric.WithUnit(unitSecond),
 		metric.WithDescription("When the settings of a name were last changed, in Unix time."))
+	i.version, errs[4] = meter.Int64ObservableGauge(semconv.MetricControlVersion, metric.WithUnit(unitDocument),
+		metric.WithDescription("A number made of the document that was last applied: processes with the same document have the same."))
 	return i, errors.Join(errs...)
 }
 
 // observed returns the instruments that the callback reports.
 func (i *controlInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.tunings, i.overrides, i.broken, i.changed}
+	return []metric.Observable{i.tunings, i.overrides, i.broken, i.changed, i.version}
 }
 
 // controlAttributes caches the attributes of the series of Controls.
@@ -167,5 +172,6 @@ func (r *controlReport) report(sum *controlSum) {
 	}
 	if sum.watching > 0 {
 		r.to.ObserveInt64(i.broken, int64(min(1, sum.broken)), a.source...)
+		r.to.ObserveInt64(i.version, int64(sum.version), a.source...)
 	}
 }

@@ -45,7 +45,7 @@ func overrides(source string) string {
 
 // controls returns the series of Controls.
 func (s snapshot) controls() snapshot {
-	return s.of(semconv.MetricTunings, semconv.MetricControlOverrides, semconv.MetricControlBroken)
+	return s.of(semconv.MetricTunings, semconv.MetricControlOverrides, semconv.MetricControlBroken, semconv.MetricControlVersion)
 }
 
 func mode(name, mode, source string) string {
@@ -102,6 +102,7 @@ func TestControlIsReported(t *testing.T) {
 	}
 	want[tunings("apply", "refused")], want[tunings("apply", "ended")], want[overrides("apply")] = 1, 1, 0
 	want[tunings("file", "refused")], want[series(semconv.MetricControlBroken)] = 1, 1
+	want[series(semconv.MetricControlVersion)] = 0
 	l.read(t).controls().want(t, want)
 	_ = c.Close()
 	_, _ = th.Close(), shadow.Close()
@@ -128,16 +129,19 @@ func TestControl_changed(t *testing.T) {
 	}
 }
 
-// TestControl_brokenFile is 0 while the file is good.
+// TestControl_brokenFile is 0 while the file is good. Its version is that of the Control.
 func TestControl_brokenFile(t *testing.T) {
 	l := newLab(t, setup{})
 	path := filepath.Join(t.TempDir(), "control.json")
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := newControl(t, l).Watch(t.Context(), path); err != nil {
+	c := newControl(t, l)
+	if err := c.Watch(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
+	equal(t, "version", l.read(t).of(semconv.MetricControlVersion)[series(semconv.MetricControlVersion)], float64(c.Stats().Version))
+	equal(t, "some version", c.Stats().Version > 0, true)
 	equal(t, "broken", l.read(t).of(semconv.MetricControlBroken)[series(semconv.MetricControlBroken)], 0)
 	equal(t, "series", len(l.read(t).of(semconv.MetricControlBroken)), 1)
 }

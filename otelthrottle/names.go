@@ -67,6 +67,7 @@ const (
 	unitChange     = "{change}"
 	unitOverride   = "{override}"
 	unitFile       = "{file}"
+	unitDocument   = "{document}"
 	unitGoroutine  = "{goroutine}"
 	unitRatio      = "1"
 	unitLeader     = "1"

@@ -123,8 +123,11 @@ func schema() map[string]definition {
 			"gauge", "s", "When the settings of a name were last changed, in Unix time.", []string{"throttle.tuning.kind throttle.tuning.name throttle.tuning.source"},
 		},
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
-		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
-		"throttle.overloads":      {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
+		"throttle.control.version": {
+			"gauge", "{document}", "A number made of the document that was last applied: processes with the same document have the same.", []string{""},
+		},
+		"throttle.slow.oldest": {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
+		"throttle.overloads":   {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
 		"throttle.load.sent": {
 			"gauge of float", "1", "Share of the calls that this server sheds, as it says to its clients.", []string{name + priority},
 		},

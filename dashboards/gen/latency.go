@@ -58,7 +58,9 @@ func slowPanels() []grafana.Panel {
 }
 
 // lowestLimit returns the lowest limit that an instance has, by priority. 0 is none.
-func lowestLimit() string { return aggregate("min", slowLimit().selected()+" > 0", []string{priority()}) }
+func lowestLimit() string {
+	return aggregate("min", slowLimit().selected()+" > 0", []string{priority()})
+}
 
 // limitColors are the colors of open calls and their limits.
 func limitColors() []grafana.Color {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
@@ -9,6 +11,8 @@ import (
 func mode() metric      { return name(semconv.MetricMode, "") }
 func overrides() metric { return name(semconv.MetricControlOverrides, "") }
 func changed() metric   { return name(semconv.MetricControlChanged, "_seconds") }
+func version() metric   { return name(semconv.MetricControlVersion, "") }
+func broken() metric    { return name(semconv.MetricControlBroken, "") }
 
 func modeName() string     { return label(semconv.KeyMode) }
 func modeSource() string   { return label(semconv.KeyModeSource) }
@@ -30,10 +34,36 @@ func changesOf(kind, variable string, panels ...string) grafana.Annotation {
 	}
 }
 
+// documentsTable returns the table of control documents: which processes have a change, and which have not.
+func documentsTable() grafana.Panel {
+	count := func(of string) grafana.Target {
+		expr := "count_values by (" + strings.Join(ofJob(), ", ") + `) ("document", ` + of + ")"
+		return grafana.Target{Expr: expr, Instant: true, Table: true}
+	}
+	applied := version().where(selectedJob()...)
+	return grafana.Panel{
+		Title: "Control documents", Width: 24, Unit: "short", NoValue: "no document is watched", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Service"}}},
+		Description: "Which control document the processes of each service have applied. The number is made of its content, and the " +
+			"status page shows it too; 0 is none. Two rows of a service: a change is on its way, or some processes " +
+			"refuse it. Refused are processes that refuse a newer document and keep this one: their log has the reason.",
+		Targets: []grafana.Target{
+			count(applied),
+			count(applied + " and on (" + strings.Join(ofJob("instance"), ", ") + ") (" + broken().where(selectedJob()...) + " > 0)"),
+		},
+		Columns: []grafana.Column{
+			{Field: "job", Title: "Service"},
+			{Field: "document", Title: "Document", Width: 200},
+			{Field: "Value #A", Title: "Processes", Unit: "short", Width: 120},
+			{Field: "Value #B", Title: "Refused", Unit: "short", Width: 110, Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}}},
+		},
+	}
+}
+
 // settingsPanels returns the panels about settings that an operator can change.
 func settingsPanels() []grafana.Panel {
 	ages := "time() - " + highest(changed().where(selectedJob()...), ofJob(tuningKind(), tuningName(), tuningSource())...)
 	return []grafana.Panel{
+		documentsTable(),
 		{
 			Title: "Mode of throttles", Width: 7, Unit: "short", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
 			Description: "Throttles of all instances by mode, and who has set it: the code or an override. Only enforce " +

@@ -210,7 +210,9 @@
 // # Metrics of Controls
 //
 // A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
-// apply, file and http. The gauge throttle.control.broken exists while a file is watched. The
+// apply, file and http. The gauges throttle.control.broken and
+// throttle.control.version exist while a file, or another document, is watched. The version is a number made of the
+// document that was last applied, or 0. The
 // gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
 // that name on. After a restart it is what the line says in the field changed, or else when its file was written.
 //
@@ -218,6 +220,7 @@
 //	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result
 //	throttle.control.overrides  gauge       {override}  throttle.tuning.source
 //	throttle.control.broken     gauge       {file}
+//	throttle.control.version    gauge       {document}
 //	throttle.control.changed    gauge       s           throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source
 //
 //	throttle.tuning.source   apply, file, http; code: a setting could not be applied to a throttle that was made later
@@ -280,6 +283,7 @@
 //	throttle_tunings_total
 //	throttle_control_overrides
 //	throttle_control_broken
+//	throttle_control_version
 //	throttle_control_changed_seconds
 //	spillway_objective
 //

@@ -61,6 +61,7 @@ const (
 	MetricTunings          = "throttle.tunings"
 	MetricControlOverrides = "throttle.control.overrides"
 	MetricControlBroken    = "throttle.control.broken"
+	MetricControlVersion   = "throttle.control.version"
 	MetricControlChanged   = "throttle.control.changed"
 
 	// MetricObjective has the name of the series that rules for many services record.

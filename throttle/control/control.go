@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,10 +17,11 @@ import (
 )
 
 var (
-	errNil     = errors.New("control: the Control is nil or was not made with New")
-	errClosed  = errors.New("control: the Control is closed")
-	errPath    = errors.New("control: Watch: path is empty")
-	errWatches = errors.New("control: Watch: another file is watched already")
+	errNil      = errors.New("control: the Control is nil or was not made with New")
+	errClosed   = errors.New("control: the Control is closed")
+	errPath     = errors.New("control: Watch: path is empty")
+	errWatches  = errors.New("control: Watch: another file is watched already")
+	errServices = errors.New("control: services is set: a request is for one process, so want its throttles, breakers, buckets, backoffs and retries")
 )
 
 // maxMerged is the largest number of lines that requests may add.
@@ -29,6 +31,8 @@ const maxMerged = 1000
 type Config struct {
 	// Hooks are called for changes. Default [DefaultHooks].
 	Hooks Hooks
+	// Labels are those of this process, such as service, cluster and team, for [Document].Services. Default: none.
+	Labels map[string]string
 }
 
 // Control changes the settings of throttles, breakers, buckets, backoffs and retriers while they run. Make
@@ -36,6 +40,7 @@ type Config struct {
 // concurrent use. Methods of a nil or zero Control return an error or the zero value.
 type Control struct {
 	hooks    Hooks
+	labels   map[string]string
 	done     chan struct{} // closed by Close; nil in a zero Control
 	now      atomic.Pointer[state]
 	families []family
@@ -57,7 +62,10 @@ type Control struct {
 
 // New returns a Control that changes nothing yet.
 func New(c Config) (*Control, error) {
-	ctl := &Control{hooks: defaultHooks.Or(c.Hooks), done: make(chan struct{}), last: map[[2]string]LastChange{}}
+	if err := checkLabels(c.Labels); err != nil {
+		return nil, fmt.Errorf("control: Labels: %w", err)
+	}
+	ctl := &Control{hooks: defaultHooks.Or(c.Hooks), labels: maps.Clone(c.Labels), done: make(chan struct{}), last: map[[2]string]LastChange{}}
 	ctl.now.Store(&state{})
 	ctl.makeKinds()
 	if h := ctl.hooks.Created; h != nil {
@@ -147,7 +155,7 @@ func (c *Control) Apply(ctx context.Context, d Document) (Report, error) {
 // replace sets the document of a source, which was written at a time, or now if that is zero.
 func (c *Control) replace(ctx context.Context, source throttle.Source, d Document, written time.Time) (Report, error) {
 	return c.change(ctx, source, written, func(s *state, now time.Time) error {
-		err := c.prepare(&d, source, now)
+		err := c.choose(&d, source, now)
 		s.layers[source] = d
 		return err
 	})
@@ -157,6 +165,9 @@ func (c *Control) replace(ctx context.Context, source throttle.Source, d Documen
 func (c *Control) merge(ctx context.Context, source throttle.Source, lines Document) (Report, error) {
 	return c.change(ctx, source, time.Time{}, func(s *state, now time.Time) error {
 		err := c.prepare(&lines, source, now)
+		if len(lines.Services) > 0 {
+			err = errors.Join(err, errServices)
+		}
 		for _, k := range c.families {
 			k.merge(&s.layers[source], &lines)
 		}

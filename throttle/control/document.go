@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"time"
 
@@ -35,12 +36,16 @@ const MaxDocument = 1 << 20
 //
 // A name stands for all of its throttles, also for the members of a [throttle.Group], for those
 // that exist and for those that are made later.
+//
+// One document may be for many services: see [Service].
 type Document struct {
 	Throttles map[string]*Throttle `json:"throttles,omitempty"`
 	Breakers  map[string]*Breaker  `json:"breakers,omitempty"`
 	Buckets   map[string]*Bucket   `json:"buckets,omitempty"`
 	Backoffs  map[string]*Backoff  `json:"backoffs,omitempty"`
 	Retries   map[string]*Retry    `json:"retries,omitempty"`
+	// Services are lines for some services.
+	Services []Service `json:"services,omitempty"`
 }
 
 // Terms are the fields that every line of a [Document] has.
@@ -129,6 +134,9 @@ func ParseDocument(data []byte) (Document, error) {
 	if err != nil {
 		return Document{}, fmt.Errorf("control: document, line %d: %w", lineOf(data, err, decoder.InputOffset()), err)
 	}
+	if err := d.checkServices(); err != nil {
+		return Document{}, err
+	}
 	return d, nil
 }
 
@@ -148,14 +156,14 @@ func lineOf(data []byte, err error, offset int64) int {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		offset = int64(len(data))
 	default:
-		offset = wrongLine(data, offset)
+		offset = wrongLine(data, offset, &Document{})
 	}
 	return 1 + bytes.Count(data[:min(offset, int64(len(data)))], []byte("\n"))
 }
 
 // wrongLine returns the position of the first line that cannot be decoded, for an error of encoding/json
 // that has none. If there is no such line, it returns end.
-func wrongLine(data []byte, end int64) int64 {
+func wrongLine(data []byte, end int64, into any) int64 {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var path []string // the kind and the name
 	for depth := 0; ; {
@@ -173,22 +181,51 @@ func wrongLine(data []byte, end int64) int64 {
 			return end
 		}
 		path = append(path[:depth-1], fmt.Sprint(token))
-		if depth == 1 && isValid(path[0], map[string]any{}) {
+		if depth == 1 && path[0] == "services" {
+			if offset, found := wrongService(decoder); found {
+				return offset
+			}
+			continue
+		}
+		if depth == 1 && isValid(path[0], map[string]any{}, into) {
 			continue
 		}
 		var l json.RawMessage
-		if depth == 1 || decoder.Decode(&l) != nil || !isValid(path[0], map[string]any{path[1]: l}) {
+		if depth == 1 || decoder.Decode(&l) != nil || !isValid(path[0], map[string]any{path[1]: l}, into) {
 			return decoder.InputOffset()
 		}
 	}
 }
 
 // isValid reports whether these lines of a kind can be decoded.
-func isValid(kind string, lines map[string]any) bool {
+func isValid(kind string, lines map[string]any, into any) bool {
 	text, err := json.Marshal(map[string]any{kind: lines})
+	return err == nil && isLike(text, into)
+}
+
+func isLike(text []byte, into any) bool {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	return err == nil && decoder.Decode(&Document{}) == nil
+	return decoder.Decode(reflect.New(reflect.TypeOf(into).Elem()).Interface()) == nil
+}
+
+// wrongService returns the position of the first line in the list of services that cannot be decoded.
+func wrongService(decoder *json.Decoder) (offset int64, found bool) {
+	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
+		return decoder.InputOffset(), true
+	}
+	for decoder.More() {
+		var text json.RawMessage
+		if decoder.Decode(&text) != nil {
+			return decoder.InputOffset(), true
+		}
+		if !isLike(text, &Service{}) {
+			begins, length := decoder.InputOffset()-int64(len(text)), int64(len(text))
+			return begins + wrongLine(text, length, &Service{}), true
+		}
+	}
+	_, err := decoder.Token()
+	return decoder.InputOffset(), err != nil
 }
 
 type repeatedError struct {
@@ -198,14 +235,20 @@ type repeatedError struct {
 
 func (e *repeatedError) Error() string { return fmt.Sprintf("%.80q is there twice", e.name) }
 
-// namesDepth is how many objects are open where a document has the names of throttles.
-const namesDepth = 2
+// namesLevel is where a document, or a part of one in an array, has names of throttles or of labels.
+const namesLevel = 1
+
+// opened is an object or an array that has begun.
+type opened struct {
+	fields map[string]bool // nil: an array
+	level  int             // 0: a document, or a part in an array
+}
 
 // checkRepeated returns an error if an object has two fields of one name. encoding/json uses the
 // last. It ignores the case of fields, but not that of names.
 func checkRepeated(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	var open []map[string]bool // the fields of each open object
+	open := []opened{{}} // as an array with one document
 	isKey := false
 	for {
 		token, err := decoder.Token()
@@ -214,26 +257,30 @@ func checkRepeated(data []byte) error {
 		}
 		switch value := token.(type) {
 		case json.Delim:
-			switch value {
-			case '{':
-				open = append(open, map[string]bool{})
-			case '}':
+			switch in := open[len(open)-1]; {
+			case value == '{' && in.fields != nil:
+				open = append(open, opened{map[string]bool{}, in.level + 1})
+			case value == '{':
+				open = append(open, opened{fields: map[string]bool{}})
+			case value == '[':
+				open = append(open, opened{})
+			default:
 				open = open[:len(open)-1]
 			}
-			isKey = len(open) > 0
+			isKey = open[len(open)-1].fields != nil
 			continue
 		case string:
 			if isKey {
-				folded := value
-				if len(open) != namesDepth {
+				folded, in := value, open[len(open)-1]
+				if in.level != namesLevel {
 					folded = strings.ToLower(strings.ToUpper(value)) // as encoding/json: the long s is an s
 				}
-				if open[len(open)-1][folded] {
+				if in.fields[folded] {
 					return &repeatedError{value, decoder.InputOffset()}
 				}
-				open[len(open)-1][folded] = true
+				in.fields[folded] = true
 			}
 		}
-		isKey = !isKey
+		isKey = !isKey && open[len(open)-1].fields != nil
 	}
 }

@@ -38,6 +38,17 @@ func TestParseDocument_refuses(t *testing.T) {
 		{"field twice", "{\"throttles\": {\"stock\": {\"ratio\": 3,\n\"Ratio\": 4}}}", `line 2: "Ratio" is there twice`},
 		{"field twice, with a long s", "{\"throttles\": {\"stock\": {\"slow\": \"1s\", \"\u017flow\": \"2s\"}}}", "is there twice"},
 		{"kind twice", `{"throttles": {}, "THROTTLES": {}}`, `"THROTTLES" is there twice`},
+		{"services without match", `{"services": [{"throttles": {}}]}`, "services[0].match is missing: want labels"},
+		{"services, no match", `{"services": [{"match": {"service": "a"}}, {"match": {}}]}`, "services[1].match is missing"},
+		{"label without a value", `{"services": [{"match": {"service": ""}}]}`, `services[0].match: label "service": name has 0 bytes`},
+		{"services in services", `{"services": [{"match": {"a": "b"}, "services": [{"match": {"a": "b"}}]}]}`, "services[0].services: a part has no parts"},
+		{"services as an object", "{\n\"services\": {\"shop\": {}}}", "line 2: json: cannot unmarshal object"},
+		{"line of a field of services", "{\"services\": [\n{\"match\": {\"a\": \"b\"}},\n{\"match\": {\"a\": \"b\"},\n\"throttles\": {\"stock\": {\"mod\": \"off\"}}}]}", `line 4: json: unknown field "mod"`},
+		{"line after services", "{\"services\": [{\"match\": {\"a\": \"b\"}}],\n\"throttles\": {\n\"stock\": {\"mod\": \"off\"}}}", `line 3: json: unknown field "mod"`},
+		{"label twice", `{"services": [{"match": {"a": "b", "a": "c"}}]}`, `"a" is there twice`},
+		{"field of services twice", `{"services": [{"match": {"a": "b"}, "Match": {"c": "d"}}]}`, `"Match" is there twice`},
+		{"name twice in services", `{"services": [{"match": {"a": "b"}, "throttles": {"x": {"ratio": 2}, "x": {"ratio": 3}}}]}`, `"x" is there twice`},
+		{"too many services", `{"services": [` + strings.Repeat(`{"match": {"a": "b"}},`, 1000) + `{"match": {"a": "b"}}]}`, "services has 1001 parts: want at most 1000"},
 		{"too long", strings.Repeat(" ", control.MaxDocument) + "{}", "more than 1048576 bytes"},
 	} {
 		if _, err := control.ParseDocument([]byte(tt.text)); err == nil || !strings.HasPrefix(err.Error(), "control: ") || !strings.Contains(err.Error(), tt.want) {
@@ -57,8 +68,9 @@ func TestParseDocument_partIsNeverValid(t *testing.T) {
 
 // TestParseDocument_namesDifferInCase, unlike fields.
 func TestParseDocument_namesDifferInCase(t *testing.T) {
-	d := parse(t, `{"throttles": {"a": {"ratio": 3}, "A": {"ratio": 4}}}`)
-	if len(d.Throttles) != 2 || *d.Throttles["a"].Ratio != 3 {
+	const names = `"throttles": {"a": {"ratio": 3}, "A": {"ratio": 4}}`
+	d := parse(t, `{`+names+`, "services": [{"match": {"x": "y", "X": "y"}, `+names+`}]}`)
+	if len(d.Throttles) != 2 || *d.Throttles["a"].Ratio != 3 || len(d.Services[0].Throttles) != 2 || len(d.Services[0].Match) != 2 {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -91,6 +103,7 @@ func FuzzDocument(f *testing.F) {
 		`{"breakers": {"payments": {"mode": "off", "until": "0000-01-01T00:00:00Z"}}}`,
 		`{"throttles": {"stock": {"mode": "off", "until": "9999-12-31T23:59:59.999999999+23:59"}}}`,
 		"{\"throttles\": {\"\xff\": {\"mode\": \"off\", \"optional\": true}}}", `{"a":{"a":{"a":{"a":[{}]}}}}`,
+		fleet, `{"services": [{"match": {"service": "shop"}, "throttles": {"stock": {"mode": "off", "until": "2026-11-23T18:00:00Z"}}}, {}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -99,7 +112,7 @@ func FuzzDocument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := newControl(t, control.Hooks{})
+		c := newLabeled(t, map[string]string{"service": "shop", "cluster": "eu"})
 		newThings(t, c)
 		before := fmt.Sprint(c.Status())
 		if _, err = c.Apply(t.Context(), d); err != nil {
@@ -134,6 +147,9 @@ func withoutTimes(d control.Document) string {
 	}
 	for _, l := range d.Retries {
 		l.Until = time.Time{}
+	}
+	for _, s := range d.Services {
+		withoutTimes(s.Document)
 	}
 	text, _ := json.Marshal(d)
 	return string(text)

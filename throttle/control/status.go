@@ -16,9 +16,12 @@ type Status struct {
 	Things []Thing    `json:"things"`
 }
 
-// FileStatus is the state of the file that is watched.
+// FileStatus is the state of the document that is watched.
 type FileStatus struct {
-	Path string `json:"path,omitempty"`
+	Path string `json:"path,omitempty"` // or the name that WatchFunc was given
+	// Version is a number made of the content of the document that was last applied, the same in all processes that have
+	// applied it. 0 is none.
+	Version uint32 `json:"version,omitempty"`
 	// Error is why the file is refused, or empty. What was in force before stays then.
 	Error string `json:"error,omitempty"`
 	// Since is when the file was first refused for this reason, or when it was last applied.
@@ -70,6 +73,7 @@ type Stats struct {
 	Overrides  [throttle.NumSources]int                // lines in force
 	Watching   bool                                    // a file is watched
 	Broken     bool                                    // and it is refused
+	Version    uint32                                  // of the document that is watched: see FileStatus
 	HookPanics uint64                                  // panics of hooks
 	Last       []LastChange                            // of each name that is known, sorted by kind and name
 }
@@ -96,7 +100,7 @@ func (c *Control) Stats() (s Stats) {
 		s.Overrides[i] = now.layers[i].len()
 	}
 	s.HookPanics, s.Last = c.panics.Load(), c.lastChanges()
-	s.Watching, s.Broken = file.Path != "", file.Error != ""
+	s.Watching, s.Broken, s.Version = file.Path != "", file.Error != "", file.Version
 	return s
 }
 

@@ -3,6 +3,8 @@ package control
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -37,10 +39,17 @@ func (c *Control) Watch(ctx context.Context, path string) error {
 	if err := c.startWatching(path); err != nil {
 		return err
 	}
-	w := &watcher{control: c, path: path}
+	c.watch(ctx, &watcher{path: path, from: "file " + path, every: pollInterval, read: func(context.Context) ([]byte, time.Time, error) {
+		return readFile(path)
+	}})
+	return nil
+}
+
+// watch applies a document now, and goes on.
+func (c *Control) watch(ctx context.Context, w *watcher) {
+	w.control = c
 	w.look(ctx)
 	go w.run(ctx)
-	return nil
 }
 
 // startWatching records that a file is watched.
@@ -70,16 +79,20 @@ func (c *Control) setFile(f FileStatus) (fresh bool) {
 	return f.Error != ""
 }
 
-// watcher reads one file.
+// watcher reads one document again and again.
 type watcher struct {
 	control *Control
 	path    string
+	from    string // the path with a word, for errors
+	every   time.Duration
+	read    func(context.Context) (data []byte, written time.Time, err error)
 	applied []byte // content of the last document that was applied; nil before
+	version uint32 // of it
 }
 
-// run reads the file each second.
+// run reads the document at each interval.
 func (w *watcher) run(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
+	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
 	defer w.control.setFile(FileStatus{})
 	for {
@@ -94,9 +107,9 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// look reads the file, and applies it if it has changed or was refused.
+// look reads the document, and applies it if it has changed or was refused.
 func (w *watcher) look(ctx context.Context) {
-	data, written, err := readFile(w.path)
+	data, written, err := w.read(ctx)
 	unchanged := err == nil && w.applied != nil && bytes.Equal(data, w.applied)
 	if unchanged && w.control.fileStatus().Error == "" {
 		return
@@ -104,10 +117,10 @@ func (w *watcher) look(ctx context.Context) {
 	if err == nil && !unchanged {
 		err = w.apply(ctx, data, written)
 	}
-	if errors.Is(err, errClosed) {
+	if errors.Is(err, errClosed) || ctx.Err() != nil {
 		return
 	}
-	f := FileStatus{Path: w.path, Since: time.Now().UTC().Truncate(time.Millisecond)}
+	f := FileStatus{Path: w.path, Version: w.version, Since: time.Now().UTC().Truncate(time.Millisecond)}
 	if err != nil {
 		f.Error = err.Error()
 	}
@@ -127,10 +140,16 @@ func (w *watcher) apply(ctx context.Context, data []byte, written time.Time) err
 		_, err = w.control.replace(ctx, throttle.SourceFile, d, written)
 	}
 	if err != nil {
-		return fmt.Errorf("control: file %s: %w", w.path, err)
+		return fmt.Errorf("control: %s: %w", w.from, err)
 	}
-	w.applied = data
+	w.applied, w.version = data, versionOf(data)
 	return nil
+}
+
+// versionOf returns a number that differs for documents that differ. It is never 0.
+func versionOf(data []byte) uint32 {
+	sum := sha256.Sum256(data)
+	return max(1, binary.BigEndian.Uint32(sum[:]))
 }
 
 // readFile returns the content of a file, and when it was written. It does not open other things, such

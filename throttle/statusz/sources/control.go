@@ -31,6 +31,9 @@ func Control(c *control.Control) statusz.Source {
 			applied, refused = applied+n[control.Applied], refused+n[control.Refused]
 		}
 		s.Figures = append(s.Figures, statusz.Figure{Name: "applied", Value: float64(applied)}, statusz.Figure{Name: "refused", Value: float64(refused)})
+		if stats.Version > 0 {
+			s.Figures = append(s.Figures, statusz.Figure{Name: "document", Value: float64(stats.Version)})
+		}
 		if all > 0 {
 			s.State, s.Level = overridden(status.Things), statusz.Warn
 		}

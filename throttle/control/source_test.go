@@ -1,0 +1,122 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/control"
+)
+
+// TestWatchFunc applies what a function returns, keeps it while reads fail, and waits for every in between.
+func TestWatchFunc(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		c := newControl(t, r.hooks())
+		th := newThrottle(t, c, "stock")
+		text, failure := ratio(3), error(nil)
+		var reads int
+		err := c.WatchFunc(t.Context(), "etcd", 20*time.Second, func(ctx context.Context) ([]byte, error) {
+			reads++
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) > 5*time.Second {
+				t.Errorf("got a read until %v want 5 s at most", end)
+			}
+			return []byte(text), failure
+		})
+		first := c.Stats().Version
+		if err != nil || th.Stats().Ratio != 3 || first == 0 || c.Status().File.Path != "etcd" || c.Status().File.Version != first {
+			t.Fatalf("got ratio %v, %+v and error %v", th.Stats().Ratio, c.Status().File, err)
+		}
+		text, failure = ratio(4), errors.New("no leader")
+		time.Sleep(45 * time.Second)
+		if s := c.Stats(); th.Stats().Ratio != 3 || !s.Broken || s.Version != first || reads != 3 {
+			t.Errorf("a read that fails: got ratio %v, %d reads, %+v", th.Stats().Ratio, reads, s)
+		}
+		if _, failed := r.take(); len(failed) != 1 || failed[0].Error() != "control: etcd: no leader" {
+			t.Errorf("got failures %v want one", failed)
+		}
+		failure = nil
+		time.Sleep(23 * time.Second)
+		if s := c.Stats(); th.Stats().Ratio != 4 || s.Broken || s.Version == first || s.Version == 0 {
+			t.Errorf("after it: got ratio %v, %+v", th.Stats().Ratio, s)
+		}
+	})
+}
+
+func ratio(of int) string { return fmt.Sprintf(`{"throttles": {"stock": {"ratio": %d}}}`, of) }
+
+func TestWatchFunc_refuses(t *testing.T) {
+	read := func(context.Context) ([]byte, error) { return []byte("{}"), nil }
+	c := newControl(t, control.Hooks{})
+	for want, err := range map[string]error{
+		"read is nil":           c.WatchFunc(t.Context(), "x", 0, nil),
+		"name is empty":         c.WatchFunc(t.Context(), "", 0, read),
+		"every is 1ms: want at": c.WatchFunc(t.Context(), "x", time.Millisecond, read),
+		"the Control is nil":    (*control.Control)(nil).WatchFunc(t.Context(), "x", 0, read),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v want %s", err, want)
+		}
+	}
+	if err := c.WatchFunc(t.Context(), "x", 0, read); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Watch(t.Context(), "control.json"); err == nil {
+		t.Error("a second document: got no error")
+	}
+}
+
+// TestReadURL gets a document, asks whether it has changed, and names what is wrong without a password of the address.
+func TestReadURL(t *testing.T) {
+	var status atomic.Int32
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("If-None-Match"))
+		w.Header().Set("ETag", `"one"`)
+		if status.Load() != 0 {
+			w.WriteHeader(int(status.Load()))
+			return
+		}
+		if r.Header.Get("If-None-Match") == `"one"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write([]byte(ratio(3)))
+	}))
+	defer s.Close()
+	read := control.ReadURL(nil, strings.Replace(s.URL, "http://", "http://ana:secret@", 1))
+	for range 2 {
+		if data, err := read(t.Context()); string(data) != ratio(3) || err != nil {
+			t.Errorf("got %s and error %v", data, err)
+		}
+	}
+	if strings.Join(asked, ",") != `,"one"` {
+		t.Errorf("got If-None-Match %q want the ETag in the second", asked)
+	}
+	status.Store(http.StatusServiceUnavailable)
+	if _, err := read(t.Context()); err == nil || !strings.Contains(err.Error(), `status is "503 Service Unavailable"`) {
+		t.Errorf("503: got error %v", err)
+	}
+	s.Close()
+	if _, err := read(t.Context()); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "connect") {
+		t.Errorf("no server: got error %v", err)
+	}
+}
+
+// TestReadURL_tooLong does not read more than a document may have.
+func TestReadURL_tooLong(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(strings.Repeat(" ", 2*control.MaxDocument)))
+	}))
+	defer s.Close()
+	if data, err := control.ReadURL(nil, s.URL)(t.Context()); len(data) != control.MaxDocument+1 || err != nil {
+		t.Errorf("got %d bytes and error %v", len(data), err)
+	}
+}
