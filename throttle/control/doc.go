@@ -24,6 +24,8 @@
 // never valid JSON, because the last brace is missing. In YAML it often is. A ConfigMap can hold a
 // JSON file.
 //
+// One document may be for a fleet: see [Service], [Control.WatchFunc] and [ReadURL].
+//
 // # Sources
 //
 // A setting may be set by the code, by [Control.Apply], by the file and over HTTP. If several set it,

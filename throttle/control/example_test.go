@@ -1,9 +1,14 @@
 package control_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
@@ -55,6 +60,75 @@ func ExampleControl_Watch() {
 		panic(err)
 	}
 	fmt.Println(stock.Stats().Mode)
+	// Output: shadow
+}
+
+// One document for a fleet: a server of HTTP has it, and each service takes the parts for its labels.
+func ExampleControl_WatchFunc() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"services": [
+			{"match": {"service": "shop"}, "throttles": {"stock": {"mode": "shadow"}}},
+			{"match": {"service": "shop", "cluster": "eu"}, "throttles": {"stock": {"mode": "off", "reason": "INC-7"}}}
+		]}`)
+	}))
+	defer server.Close()
+	for _, cluster := range []string{"eu", "us"} {
+		ctl, err := control.New(control.Config{Labels: map[string]string{"service": "shop", "cluster": cluster}})
+		if err != nil {
+			panic(err)
+		}
+		defer ctl.Close()
+		stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
+		if err := ctl.WatchFunc(context.Background(), server.URL, 0, control.ReadURL(nil, server.URL)); err != nil {
+			panic(err)
+		}
+		fmt.Println(cluster, stock.Stats().Mode)
+	}
+	// Output:
+	// eu off
+	// us shadow
+}
+
+// readEtcd returns a function for WatchFunc that reads a key by the HTTP gateway of etcd.
+func readEtcd(address, key string) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		body, err := json.Marshal(map[string][]byte{"key": []byte(key)}) // in base64, as the gateway wants it
+		if err != nil {
+			return nil, err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v3/kv/range", bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		var found struct{ Kvs []struct{ Value []byte } }
+		if err := json.NewDecoder(io.LimitReader(response.Body, 2*control.MaxDocument)).Decode(&found); err != nil || len(found.Kvs) != 1 {
+			return nil, fmt.Errorf("%d values of %s, error %w", len(found.Kvs), key, err)
+		}
+		return found.Kvs[0].Value, nil
+	}
+}
+
+// A document in etcd needs a function of a few lines. One in Consul needs none: its URL with ?raw is for ReadURL.
+func ExampleControl_WatchFunc_etcd() {
+	etcd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // as etcd answers
+		fmt.Fprintf(w, `{"kvs": [{"value": %q}]}`, base64.StdEncoding.EncodeToString([]byte(`{"throttles": {"stock": {"mode": "shadow"}}}`)))
+	}))
+	defer etcd.Close()
+	ctl, err := control.New(control.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer ctl.Close()
+	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
+	if err := ctl.WatchFunc(context.Background(), "etcd", 0, readEtcd(etcd.URL, "/spillway/control.json")); err != nil {
+		panic(err)
+	}
+	fmt.Println(stock.Stats().Mode, ctl.Status().File.Error)
 	// Output: shadow
 }
 

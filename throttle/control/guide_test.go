@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -41,6 +42,30 @@ func guide(ctx context.Context, logger *slog.Logger, page *statusz.Page, path st
 	page.Add(sources.Control(ctl)) // what is overridden, by whom and why
 	_ = stock
 	return ctl, nil
+}
+
+// fleetGuide is the code of docs/fleet-settings.md.
+func fleetGuide(ctx context.Context, logger *slog.Logger, service, cluster string) (*control.Control, error) {
+	ctl, err := control.New(control.Config{
+		Labels: map[string]string{"service": service, "cluster": cluster},
+		Hooks:  control.JoinHooks(control.DefaultHooks(), control.LogHooks(logger)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = ctl.WatchFunc(ctx, "the fleet's settings", 0, control.ReadURL(nil, "https://config.example.com/control.json"))
+	return ctl, err
+}
+
+// TestFleetGuide makes a control although the address does not answer.
+func TestFleetGuide(t *testing.T) {
+	ctx, end := context.WithTimeout(t.Context(), time.Millisecond)
+	defer end()
+	ctl, err := fleetGuide(ctx, slog.New(slog.DiscardHandler), "shop", "eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ctl.Close()
 }
 
 var errUnknown = errors.New("not an operator")
