@@ -10,6 +10,7 @@
 //	kubernetes/, kustomization.yaml   the same for Kubernetes
 //	provisioning/        data sources and folders for a provisioned Grafana
 //	prometheus/, alertmanager/   example configurations of the compose stack
+//	collector/           an example for the OpenTelemetry Collector
 //	runbooks.md          one section per alert: what it means and what to do
 //
 // The dashboards use the metrics of github.com/spillway-go/spillway/otelthrottle under their
@@ -26,5 +27,5 @@ import "embed"
 
 // FS has all files, by their paths in this folder.
 //
-//go:embed *.json kustomization.yaml rules/recording.yml rules/alerts.yml rules/objectives.yml kubernetes provisioning prometheus alertmanager runbooks.md README.md
+//go:embed *.json kustomization.yaml rules/recording.yml rules/alerts.yml rules/objectives.yml kubernetes provisioning prometheus alertmanager collector runbooks.md README.md
 var FS embed.FS
