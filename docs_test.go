@@ -41,6 +41,16 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestOperatingIsShort limits the pages that are read in an incident, or with something to do: each answers one question.
+func TestOperatingIsShort(t *testing.T) {
+	const maxWords = 900
+	for _, name := range []string{"operating", "rolling-out", "watching", "changing-settings", "fleet-settings", "series-and-cost", "versions"} {
+		if words := len(strings.Fields(readFile(t, "docs/"+name+".md"))); words > maxWords {
+			t.Errorf("docs/%s.md: got %d words want %d at most", name, words, maxWords)
+		}
+	}
+}
+
 // TestBlocksFindsMistakes gives the checkers blocks with a mistake, each beside one without.
 func TestBlocksFindsMistakes(t *testing.T) {
 	checkers := newCheckers(t)

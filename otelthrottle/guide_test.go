@@ -21,7 +21,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// The code of docs/operating.md that uses OpenTelemetry, and its test.
+// The code of docs/operating.md and docs/rolling-out.md that uses OpenTelemetry, and its test.
 
 // rolledOut returns a throttle for a first release: it is reported everywhere, and sheds nothing.
 func rolledOut(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) *throttle.Throttle {

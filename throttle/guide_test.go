@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// The code of docs/operating.md, docs/sre-or-tiered.md, docs/coming-from.md and dashboards/runbooks.md, and the tests that run it.
+// The code of docs/operating.md, docs/changing-settings.md, docs/sre-or-tiered.md, docs/coming-from.md and dashboards/runbooks.md, and the tests that run it.
 
 // switchTo puts a throttle into the mode of which the settings of a service have the word.
 func switchTo(th *throttle.Throttle, word string) error {
