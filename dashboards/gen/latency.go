@@ -57,7 +57,7 @@ func slowPanels() []grafana.Panel {
 	}
 }
 
-// lowestLimit returns the lowest limit that an instance has, by priority. 0 is none.
+// lowestLimit returns the lowest limit that an instance has, by priority. A limit of 0 does not limit.
 func lowestLimit() string {
 	return aggregate("min", slowLimit().selected()+" > 0", []string{priority()})
 }

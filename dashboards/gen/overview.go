@@ -218,7 +218,7 @@ func hurtPanels() []grafana.Panel {
 			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", View: grafana.Graph{}, Colors: byQuantile(),
 			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
 				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
-				"p99 climbs. A quantile lies between two bounds of the histogram, so it may jump between them, and be above a " +
+				"p99 climbs. A quantile is an estimate between two bounds of the histogram, so it may jump between them, and be above a " +
 				"time-out. In an outage quick refusals lower p50.",
 			Targets: []grafana.Target{
 				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},

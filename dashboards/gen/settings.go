@@ -44,7 +44,7 @@ func documentsTable() grafana.Panel {
 	return grafana.Panel{
 		Title: "Control documents", Width: 24, Unit: "short", NoValue: "no document is watched", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Service"}}},
 		Description: "Which control document the processes of each service have applied. The number is made of its content, and the " +
-			"status page shows it too; 0 is none. Two rows of a service: a change is on its way, or some processes " +
+			"status page shows it too. A process with 0 has applied no document. Two rows of a service: a change is on its way, or some processes " +
 			"refuse it. Refused are processes that refuse a newer document and keep this one: their log has the reason.",
 		Targets: []grafana.Target{
 			count(applied),

@@ -33,7 +33,7 @@ type Service struct {
 	Document
 }
 
-// checkServices returns what is wrong with the parts of a document, whoever they are for.
+// checkServices returns what is wrong with the parts of a document, also those for other processes.
 func (d *Document) checkServices() error {
 	if n := len(d.Services); n > maxServices {
 		return fmt.Errorf("control: services has %d parts: want at most %d", n, maxServices)

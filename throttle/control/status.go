@@ -20,7 +20,7 @@ type Status struct {
 type FileStatus struct {
 	Path string `json:"path,omitempty"` // or the name that WatchFunc was given
 	// Version is a number made of the content of the document that was last applied, the same in all processes that have
-	// applied it. 0 is none.
+	// applied it, or 0.
 	Version uint32 `json:"version,omitempty"`
 	// Error is why the file is refused, or empty. What was in force before stays then.
 	Error string `json:"error,omitempty"`

@@ -63,6 +63,7 @@ func (all objects) rules(t *testing.T) []byte {
 // chart renders the chart with values, in the namespace monitoring.
 func chart(t *testing.T, values string) objects {
 	t.Helper()
+	program.File(t, "dashboards") // which the chart has by a link
 	c, err := loader.Load(program.File(t, "charts/spillway-monitoring"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,9 @@ func Build(t testing.TB, example string) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), example)
 	build := exec.Command("go", "build", "-o", binary, "./"+example)
+	for _, imported := range []string{"throttle", "otelthrottle", "dashboards"} {
+		File(t, imported) // the test runs again if it has changed
+	}
 	build.Dir = File(t, "examples")
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
