@@ -85,11 +85,11 @@ func faultPanels() []grafana.Panel {
 		{
 			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true, Short: true},
-			Description: "Rejected calls as a share of the answered calls. The lines are the thresholds of the " +
-				"alerts: 5 % and 25 %. The alerts use each throttle alone. While a throttle sheds, it still " +
+			Description: "Rejected calls as a share of the answered calls, of the worst throttle and process. The lines are the " +
+				"thresholds of the alerts: 5 % and 25 %. While a throttle sheds, it still " +
 				"sends some calls to probe the backend, and those may be rejected.",
 			Targets: []grafana.Target{{
-				Expr:   faults + " / on () group_left () (" + sum(rate(calls().selected(isAnswered()))) + " > 0)",
+				Expr:   highest(faultShares(), errorType()),
 				Legend: legend(errorType()),
 			}},
 		},

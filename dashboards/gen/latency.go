@@ -14,6 +14,11 @@ func quantile(q float64, conditions []matcher, by ...string) string {
 	return quantileOf(q, duration().selected(conditions...), by...)
 }
 
+// slowest returns the highest quantile of any throttle in any cluster, by labels.
+func slowest(q float64, conditions []matcher, by ...string) string {
+	return highest(quantile(q, conditions, append(byThrottle(), by...)...), by...)
+}
+
 // latencyPanels returns the panels about slow calls, and about what Config.Slow does with them.
 func latencyPanels() []grafana.Panel {
 	return append(slowPanels(), latePanels()...)
@@ -27,11 +32,11 @@ func slowPanels() []grafana.Panel {
 		{
 			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
 			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}), View: grafana.Graph{},
-			Description: "Quantiles of the time until admitted calls have an answer, and Config.Slow of each throttle, or the value that SlowAuto has " +
+			Description: "Quantiles of the time until admitted calls have an answer, of the slowest throttle of any cluster, and Config.Slow of each throttle, or the value that SlowAuto has " +
 				"learned. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
 			Targets: []grafana.Target{
-				{Expr: quantile(0.99, nil), Legend: "p99"},
-				{Expr: quantile(0.5, nil), Legend: "p50"},
+				{Expr: slowest(0.99, nil), Legend: "p99"},
+				{Expr: slowest(0.5, nil), Legend: "p50"},
 				{Expr: highest(slowThreshold().of(), throttleName(), slowSource()), Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource())},
 			},
 		},
@@ -47,8 +52,8 @@ func slowPanels() []grafana.Panel {
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},
 			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
-				"many of them an instance refuses a call of the priority, the lowest of all instances that have " +
-				"one. Select one instance to compare both. If open climbs and no call ends, calls hang.",
+				"many of them an instance refuses a call of the priority, the lowest of all instances, or 0 without a " +
+				"limit. Select one instance to compare both. If open climbs and no call ends, calls hang.",
 			Targets: []grafana.Target{
 				{Expr: sum("max_over_time(" + slowOpen().of() + "[$__rate_interval])"), Legend: "open"},
 				{Expr: byRank(lowestLimit()), Legend: "limit of " + legend(priority())},
@@ -57,9 +62,10 @@ func slowPanels() []grafana.Panel {
 	}
 }
 
-// lowestLimit returns the lowest limit that an instance has, by priority. A limit of 0 does not limit.
+// lowestLimit returns the lowest limit that an instance has, by priority, or 0 if none has one.
 func lowestLimit() string {
-	return aggregate("min", slowLimit().selected()+" > 0", []string{priority()})
+	limit := slowLimit().selected()
+	return aggregate("min", limit+" > 0", []string{priority()}) + " or " + highest(limit, priority())
 }
 
 // limitColors are the colors of open calls and their limits.

@@ -70,11 +70,16 @@ func hurtShare(selected func(...matcher) string, by ...string) string {
 // highCalls selects the High calls, for all priorities selected.
 func highCalls(more ...matcher) string { return calls().of(append(conditions(isHigh()), more...)...) }
 
+// faultShares returns the share of each kind of faults in the answers of each throttle and process.
+func faultShares() string {
+	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
+	faults := sum(rate(calls().selected(isRejected())), append(byProcess(), errorType())...)
+	return faults + " / on (" + strings.Join(byProcess(), ", ") + ") group_left () (" + answered + " > 0)"
+}
+
 // topFault returns the kind of faults with the largest share of the answers of any throttle.
 func topFault() string {
-	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
-	faults := sum(rate(calls().selected(isRejected())), ofJob("instance", throttleName(), errorType())...)
-	kinds := labelReplace(faults+" / on ("+strings.Join(byProcess(), ", ")+") group_left () ("+answered+" > 0)", errorType(), "no kind", errorType(), "")
+	kinds := labelReplace(faultShares(), errorType(), "no kind", errorType(), "")
 	return worst(kinds+" > 0") + " or on () " + labelReplace("0 * "+sum(rate(calls().selected())), errorType(), "none", "", "")
 }
 
@@ -195,9 +200,9 @@ func hurtPanels() []grafana.Panel {
 		{
 			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
 			View: grafana.Graph{InOrder: true},
-			Description: "The share of each priority that was shed, rejected or timed out. The order should be low, medium, " +
+			Description: "The share of each priority that was shed, rejected or timed out, of the worst throttle and process. The order should be low, medium, " +
 				"important, high. If high is above low, High calls fail for a reason of their own or carry the wrong priority.",
-			Targets: []grafana.Target{{Expr: byRank(hurtShare(calls().selected, priority())), Legend: legend(priority())}},
+			Targets: []grafana.Target{{Expr: byRank(highest(hurtShare(calls().selected, append(byProcess(), priority())...), priority())), Legend: legend(priority())}},
 		},
 		{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
@@ -216,14 +221,14 @@ func hurtPanels() []grafana.Panel {
 		},
 		{
 			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", View: grafana.Graph{}, Colors: byQuantile(),
-			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
+			Description: "Quantiles of the duration of admitted calls, of the slowest throttle of any cluster. The dots are exemplars: choose one " +
 				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
 				"p99 climbs. A quantile is an estimate between two bounds of the histogram, so it may jump between them, and be above a " +
 				"time-out. In an outage quick refusals lower p50.",
 			Targets: []grafana.Target{
-				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},
-				{Expr: quantile(0.95, nil), Legend: "p95"},
-				{Expr: quantile(0.5, nil), Legend: "p50"},
+				{Expr: slowest(0.99, nil), Legend: "p99", Exemplars: true},
+				{Expr: slowest(0.95, nil), Legend: "p95"},
+				{Expr: slowest(0.5, nil), Legend: "p50"},
 			},
 		},
 	}
@@ -236,9 +241,9 @@ func admittedPanels() []grafana.Panel {
 		{
 			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations", Colors: byPriority(),
 			View: grafana.Graph{InOrder: true},
-			Description: "The p99 of the calls that the backend accepted. Priorities that differ call different " +
+			Description: "The p99 of the calls that the backend accepted, of the slowest throttle of any cluster. Priorities that differ call different " +
 				"parts of the backend, or the backend treats them differently.",
-			Targets: []grafana.Target{{Expr: byRank(quantile(0.99, []matcher{isAccepted()}, priority())), Legend: legend(priority())}},
+			Targets: []grafana.Target{{Expr: byRank(slowest(0.99, []matcher{isAccepted()}, priority())), Legend: legend(priority())}},
 		},
 		{
 			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle", Colors: byPriority(),
