@@ -24,8 +24,8 @@ func TestTrend(t *testing.T) {
 			}
 			return 200*time.Millisecond + time.Duration(i)*step
 		}, 0, false},
-		"times that vary more than they grow": {func(i int) time.Duration {
-			return 200*time.Millisecond + time.Duration(i/6)*20*time.Millisecond + time.Duration(i%6%2)*400*time.Millisecond
+		"times that vary more than they grow": {func(i int) time.Duration { // each stretch has five calls
+			return 200*time.Millisecond + time.Duration(i/5)*step + time.Duration(i%5)*100*time.Millisecond
 		}, 0, false},
 	} {
 		var r trend

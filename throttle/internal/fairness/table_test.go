@@ -164,6 +164,19 @@ func TestATenantThatIsAloneAgain(t *testing.T) {
 	}
 }
 
+// TestTable_forgets has a pause so long that the numbers of ticks begin again, and old calls would look new.
+func TestTable_forgets(t *testing.T) {
+	table := newTable(nil)
+	for range 100 {
+		table.Decide("old", 0, 0, 0, 0.5, 0)
+	}
+	pause := (tickMask + 1) * tick
+	table.Decide("new", 0, 0, pause, 0.5, 0)
+	if calls := table.Rows(pause)[0].Calls; calls > 2 {
+		t.Errorf("got %v calls, want those after the pause", calls)
+	}
+}
+
 // TestMillionKeys uses as much memory as one key, and keeps apart the few tenants that send most.
 func TestMillionKeys(t *testing.T) {
 	if size := unsafe.Sizeof(Table{}); size > 36<<10 {
