@@ -124,7 +124,7 @@ func (t *Table) Rows(now time.Duration) []Row {
 			if v == 0 || t.demand.age(v, at) > memory {
 				continue
 			}
-			row, calls := v>>idShift&(1<<rowBits-1), t.demand.calls(v, at)
+			row, calls := v>>idShift&(1<<rowBits-1), t.demand.calls(v, at)/one
 			if v&aboveFlag != 0 {
 				rows[row].Above++
 			}
