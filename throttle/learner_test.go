@@ -128,7 +128,7 @@ func TestSlowAuto_full(t *testing.T) {
 		{throttle.Config{SlowAuto: true, Slow: -1}, 0, 0.91, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tt.c.Rand = rand.New(rand.NewPCG(1, 1)).Float64
+			tt.c.Rand = rand.Float64
 			th, backend := buildTiered(t, tt.c), slots()
 			load(t, th, 100, backend)
 			equal(t, "full at half the load", th.Stats().Slow.Full, false)

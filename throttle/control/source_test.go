@@ -21,28 +21,34 @@ func TestWatchFunc(t *testing.T) {
 		var r recorder
 		c := newControl(t, r.hooks())
 		th := newThrottle(t, c, "stock")
-		text, failure := ratio(3), error(nil)
-		var reads int
+		type answer struct {
+			text    string
+			failure error
+		}
+		var now atomic.Pointer[answer]
+		var reads atomic.Int64
+		now.Store(&answer{text: ratio(3)})
 		err := c.WatchFunc(t.Context(), "etcd", 20*time.Second, func(ctx context.Context) ([]byte, error) {
-			reads++
+			reads.Add(1)
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) > 5*time.Second {
 				t.Errorf("got a read until %v want 5 s at most", end)
 			}
-			return []byte(text), failure
+			a := now.Load()
+			return []byte(a.text), a.failure
 		})
 		first := c.Stats().Version
 		if err != nil || th.Stats().Ratio != 3 || first == 0 || c.Status().File.Path != "etcd" || c.Status().File.Version != first {
 			t.Fatalf("got ratio %v, %+v and error %v", th.Stats().Ratio, c.Status().File, err)
 		}
-		text, failure = ratio(4), errors.New("no leader")
+		now.Store(&answer{ratio(4), errors.New("no leader")})
 		time.Sleep(45 * time.Second)
-		if s := c.Stats(); th.Stats().Ratio != 3 || !s.Broken || s.Version != first || reads != 3 {
-			t.Errorf("a read that fails: got ratio %v, %d reads, %+v", th.Stats().Ratio, reads, s)
+		if s := c.Stats(); th.Stats().Ratio != 3 || !s.Broken || s.Version != first || reads.Load() != 3 {
+			t.Errorf("a read that fails: got ratio %v, %d reads, %+v", th.Stats().Ratio, reads.Load(), s)
 		}
 		if _, failed := r.take(); len(failed) != 1 || failed[0].Error() != "control: etcd: no leader" {
 			t.Errorf("got failures %v want one", failed)
 		}
-		failure = nil
+		now.Store(&answer{text: ratio(4)})
 		time.Sleep(23 * time.Second)
 		if s := c.Stats(); th.Stats().Ratio != 4 || s.Broken || s.Version == first || s.Version == 0 {
 			t.Errorf("after it: got ratio %v, %+v", th.Stats().Ratio, s)
