@@ -236,6 +236,7 @@ func TestARecordStaysUntilItIsNotified(t *testing.T) {
 		}
 		for range 30 {
 			time.Sleep(5 * time.Second)
+			synctest.Wait() // for a poll of the manager at this time
 			sample(t, m)
 		}
 		works = true

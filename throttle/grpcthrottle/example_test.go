@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/deixis/faults"
 	"google.golang.org/grpc"
@@ -61,8 +62,10 @@ func ExampleNewClient() {
 	}})
 	defer stop()
 
+	began := time.Now()
 	client := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
-		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}, // makes the example deterministic
+		// Rand and Now make the example deterministic.
+		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }, Now: func() time.Time { return began }},
 	}))
 	defer client.Close()
 	conn := connect("passthrough:///shop", append(client.DialOptions(), dialer)...)
