@@ -56,6 +56,7 @@ const (
 const (
 	unitCall       = "{call}"
 	unitThrottle   = "{throttle}"
+	unitTenant     = "{tenant}"
 	unitRequest    = "{request}"
 	unitCircuit    = "{circuit}"
 	unitTransition = "{transition}"

@@ -137,7 +137,10 @@ func schema() map[string]definition {
 		"throttle.load.state": {
 			"gauge", "{throttle}", "Throttles by what the backend said about its load in the last seconds.", []string{"throttle.load.state " + name},
 		},
-		"throttle.calls.exempt": {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
+		"throttle.tenants.above":   {"gauge", "{tenant}", "Tenants that take more than their fair share.", []string{name + priority}},
+		"throttle.tenants.largest": {"gauge of float", "1", "Share of the calls that the largest tenant has asked for.", []string{name + priority}},
+		"throttle.tenants.sheds":   {"counter", "{call}", "Calls shed of tenants that took more than their fair share.", []string{name + priority}},
+		"throttle.calls.exempt":    {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
 
 		"spillway.objective": {
 			"gauge of float", "", "What this service promises: the share of High calls that succeed, or seconds of the p99.", []string{"objective"},
@@ -220,7 +223,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	times(1, th, 99, nil)
 	times(1, th, throttle.High, errPlain)
 	l.reject(t, th, throttle.Low, 60)
-	l.shed(t.Context(), t, th, throttle.Low, 2)
+	l.shed(throttle.WithTenant(t.Context(), "shop 17"), t, th, throttle.Low, 2)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
 	times(1, th, throttle.High, throttle.MarkOverloaded(errBusy))

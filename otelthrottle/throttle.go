@@ -123,7 +123,8 @@ type prioritySum struct {
 	shadow    throttle.ShadowTotals
 	fallbacks throttle.Totals
 	clamped   uint64
-	full      uint64              // rejections of a full backend
+	full      uint64 // rejections of a full backend
+	tenants   tenantSum
 	slow      throttle.SlowTotals // the limit is the lowest one of open throttles
 
 	// The present state of open throttles.
@@ -143,6 +144,7 @@ func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum 
 		if open {
 			sum.priorities[p].addState(&stats.Priorities[p])
 		}
+		sum.priorities[p].tenants.add(&stats.Priorities[p].Tenants, open)
 	}
 	sum.exempt += stats.Exempt
 	if open && stats.ProcessorWait > 0 {

@@ -2,6 +2,7 @@ package otelthrottle
 
 import (
 	"errors"
+	"slices"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -25,6 +26,7 @@ type throttleInstruments struct {
 	overloads   metric.Int64ObservableCounter
 
 	load     loadInstruments
+	tenants  tenantInstruments
 	slow     slowInstruments
 	duration metric.Float64Histogram // nil without durations
 }
@@ -37,7 +39,7 @@ func durationBounds() []float64 {
 
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
-	errs := make([]error, 15)
+	errs := make([]error, 16)
 	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(semconv.MetricCallActive, metric.WithUnit(unitCall),
@@ -63,6 +65,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 	i.overloads, errs[13] = meter.Int64ObservableCounter(semconv.MetricOverloads, metric.WithUnit(unitCall),
 		metric.WithDescription("Rejected calls of which the backend said that it is full."))
 	i.load, errs[14] = newLoadInstruments(meter)
+	i.tenants, errs[15] = newTenantInstruments(meter)
 	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
 		i.duration, errs[9] = meter.Float64Histogram(semconv.MetricCallDuration, metric.WithUnit(unitSecond),
@@ -75,7 +78,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 // observed returns the instruments that the callback reports.
 func (i *throttleInstruments) observed() []metric.Observable {
 	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt, i.overloads}
-	return append(append(own, i.load.observed()...), i.slow.observed()...)
+	return slices.Concat(own, i.load.observed(), i.tenants.observed(), i.slow.observed())
 }
 
 // throttleReport reports one source of throttles.
@@ -95,6 +98,7 @@ func (r *throttleReport) report(sum throttleSum) {
 		if s.full > 0 {
 			r.observe(r.instruments.overloads, s.full, seriesKey{kind: byPriority, priority: p})
 		}
+		r.reportTenants(p, &s.tenants)
 		clamped += s.clamped
 	}
 	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})

@@ -114,6 +114,7 @@ func (t *Throttle) fillTenants(priorities []PriorityStats) {
 		if local.Calls > row.Calls {
 			row = local
 		}
-		priorities[p].Tenants.Above, priorities[p].Tenants.Largest = row.Above, row.Largest
+		s := &priorities[p].Tenants
+		s.Known, s.Above, s.Largest = true, row.Above, row.Largest
 	}
 }

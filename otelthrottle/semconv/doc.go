@@ -27,8 +27,11 @@
 //	throttle.calls.exempt          counter          {call}
 //	throttle.overloads             counter          {call}
 //	throttle.load.sent             gauge            1
-//	throttle.load.received            gauge            1
+//	throttle.load.received         gauge            1
 //	throttle.load.state            gauge            {throttle}  throttle.load.state
+//	throttle.tenants.above         gauge            {tenant}
+//	throttle.tenants.largest       gauge            1
+//	throttle.tenants.sheds         counter          {call}
 //
 // The values of the attributes are closed sets, except for name and key:
 //
@@ -253,6 +256,9 @@
 //	throttle_load_sent_ratio
 //	throttle_load_received_ratio
 //	throttle_load_state
+//	throttle_tenants_above
+//	throttle_tenants_largest_ratio
+//	throttle_tenants_sheds_total
 //	throttle_processor_wait_seconds
 //	throttle_processor_aim_seconds
 //	throttle_processor_runnable

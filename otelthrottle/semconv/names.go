@@ -25,6 +25,9 @@ const (
 	MetricLoadSent             = "throttle.load.sent"
 	MetricLoadReceived         = "throttle.load.received"
 	MetricLoadState            = "throttle.load.state"
+	MetricTenantsAbove         = "throttle.tenants.above"
+	MetricTenantsLargest       = "throttle.tenants.largest"
+	MetricTenantsSheds         = "throttle.tenants.sheds"
 
 	MetricProcessorWait        = "throttle.processor.wait"
 	MetricProcessorAim         = "throttle.processor.aim"
