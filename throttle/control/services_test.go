@@ -54,8 +54,10 @@ func TestDocument_services_refuses(t *testing.T) {
 		name, text, want string
 		labels           map[string]string
 	}{
-		{"label that is not there", `{"match": {"sevrice": "shop"}, "throttles": {"stock": {"ratio": 3}}}`,
-			`services[0]: match: Config.Labels has no "sevrice": want some of ["cluster" "service"]`, shop},
+		{
+			"label that is not there", `{"match": {"sevrice": "shop"}, "throttles": {"stock": {"ratio": 3}}}`,
+			`services[0]: match: Config.Labels has no "sevrice": want some of ["cluster" "service"]`, shop,
+		},
 		{"no labels", `{"match": {"service": "shop"}, "throttles": {"stock": {"ratio": 3}}}`, `has no "service"`, nil},
 		{"name", `{"match": {"service": "shop"}, "throttles": {"stok": {"ratio": 3}}}`, `throttle "stok": unknown name`, shop},
 		{"null", `{"match": {"service": "mail"}, "throttles": {"stock": null}}`, `services[0]: control: throttle "stock": line is null`, shop},
