@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle/internal/fairness"
 )
 
 // shop has tenants whose calls go to a backend with a capacity of 1000 calls per second. It says that it is full.
@@ -214,5 +212,4 @@ func TestTenantFromContext(t *testing.T) {
 	wantSame(t, "priority", PriorityFromContext(ctx, High), Low)
 	wantSame(t, "default priority", PriorityFromContext(ofEach(1), Important), Important)
 	wantSame(t, "new priority", PriorityFromContext(WithPriority(ctx, High), Medium), High)
-	wantSame(t, "weights", fairness.LeastWeight*fairness.MostWeight, 1.0)
 }

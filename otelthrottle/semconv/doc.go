@@ -80,6 +80,10 @@
 // reports of the backend ask for, and the state is the number of throttles by what their backend says. See
 // [throttle.Throttle.ReceiveLoad].
 //
+// The metrics of tenants exist for throttles that might have shed a call of a tenant: see [throttle.WithTenant].
+// All have throttle.priority. Above and largest are those of the throttle with the highest value, and sheds
+// counts calls that are also in throttle.calls.
+//
 // # Metrics of the process
 //
 // They exist once the process has served a call through a server of httpthrottle, grpcthrottle or

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -247,67 +246,4 @@ func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p thr
 		p = s.priority(ctx, rpc)
 	}
 	return throttle.WithPriority(ctx, p), p, trusted
-}
-
-// serverStream is a stream that a handler serves. Its context carries the priority.
-type serverStream struct {
-	grpc.ServerStream
-
-	ctx      context.Context
-	call     throttle.Call
-	served   protocol.Served
-	progress progress
-	answered bool // a message was sent
-}
-
-// Context returns the context of the call.
-func (s *serverStream) Context() context.Context { return s.ctx }
-
-// SendHeader sends the header, so that the client need not wait for the first message.
-func (s *serverStream) SendHeader(md metadata.MD) error {
-	err := s.ServerStream.SendHeader(md)
-	if err == nil {
-		s.progress.reach(answered)
-	}
-	return err
-}
-
-// SendMsg sends a message. The first one records the outcome.
-func (s *serverStream) SendMsg(m any) error {
-	err := s.ServerStream.SendMsg(m)
-	if err == nil && !s.answered {
-		s.answer()
-	}
-	return err
-}
-
-// answer records the outcome of a stream whose first message was sent.
-func (s *serverStream) answer() {
-	s.answered = true
-	if s.served.Late() {
-		s.call.Answered(outcome(&s.served, nil))
-	} else {
-		s.call.Answered(nil)
-	}
-}
-
-// RecvMsg receives a message. After EOF the client waits for the server.
-func (s *serverStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	if err == io.EOF { //nolint:errorlint // a wrapped EOF is not the end of the messages
-		s.progress.reach(waiting)
-	}
-	return err
-}
-
-// serve runs the handler, and ends the call even if the handler panics.
-func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
-	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
-	err := handler(srv, s)
-	recorded := outcome(&s.served, err)
-	if s.progress.active() {
-		recorded = whileActive(recorded)
-	}
-	s.call.Done(recorded)
-	return err
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // TestTenantsKnownFigures plays scenarios with tenants. The bounds are a little wider than what five seeds
-// give. The backend is blind: it rejects about 9 % of the calls that are sent, whoever sends them. So a tenant
-// of which no call is shed has a success of 91 %.
+// give. The backend is blind: it rejects about 9 % of the calls that are sent, of any tenant. So a tenant of
+// which no call is shed has a success of 91 %.
 func TestTenantsKnownFigures(t *testing.T) {
 	for _, tt := range []struct {
 		scenario, policy, figure string
