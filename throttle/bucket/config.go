@@ -101,10 +101,10 @@ type Config struct {
 	// that this process took. If too few were taken, the estimate is 1, and each process may grant
 	// the whole limit.
 	Replicas int
-	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. It includes the
-	// time to wait for a connection. A request that shares a store call may wait twice as long: for
-	// the call in flight, and for its own. A request whose context ends sooner waits for 80 % of
-	// its time. Then OnFailure decides.
+	// StoreTimeout is the time to wait for the answer to a store call, 1 ms to 1 min. Default 50 ms. It
+	// includes the time to wait for a connection. A request that shares a call first waits for its turn:
+	// as long as the store answers other calls, or for one more StoreTimeout if it does not. A request
+	// whose context ends sooner waits for 80 % of its time. Then OnFailure decides.
 	//
 	// While this process waits for a processor, it reads no answer. Then a call has up to four times
 	// as long, and that it was late is no failure of the store.
@@ -115,14 +115,18 @@ type Config struct {
 	// pauses of their own.
 	StoreTimeout time.Duration
 	// MaxCalls is the number of store calls in flight at the same time, of each part of the store:
-	// 1 to 1e6. Default 64. Up to 512 further requests wait for a call to end, each for half of its
-	// time. OnFailure decides the others at once; that is no failure of the store. A store answers in
-	// time if MaxCalls divided by its answers per second is less than StoreTimeout.
+	// 1 to 1e6. Default 64, and never more than the connections of a SQL database. Each call is for up to
+	// 128 keys. Requests for up to 8192 more keys wait for their turn. OnFailure decides the others at
+	// once; that is no failure of the store.
+	//
+	// A store of your own that cannot take many keys in one call, or OneByOne, has a call for each
+	// request. Then up to 512 requests wait for a call to end, each for half of its time. Such a store
+	// answers in time if MaxCalls divided by its answers per second is less than StoreTimeout.
 	MaxCalls int
 	// OneByOne makes a store call for each request. By default, requests for one token of a key
 	// share a store call while another one is in flight. With a store that takes many buckets in
-	// one call, such as Redis, requests for different keys do too. That does not change the
-	// decisions.
+	// one call, such as Redis or a SQL database, requests for different keys do too. That does not
+	// change the decisions.
 	OneByOne bool
 	// Lease is the number of tokens per key that are fetched ahead, 0 to 1e9. They serve requests
 	// for one token without a store call. Use it for keys that are requested more often than the

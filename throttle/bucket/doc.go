@@ -47,16 +47,17 @@
 //
 // For a remote store, requests share store calls. Requests for one token of a key wait while a
 // call for that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one
-// queue per key and process: one store call serves up to 4096 of them. Redis answers requests for
-// many keys in one call.
+// queue per key and process: one store call serves up to 4096 of them. Redis and SQL databases answer
+// requests for up to 128 keys in one call.
 //
 // If the store fails or gives no answer within Config.StoreTimeout, Config.OnFailure decides. By
 // default each process then enforces its share of the limit in memory. [FailurePolicy] lists what
 // each method returns. A store, or a part of it, that fails several times in a row is not called
 // for up to a second. A store made by NewMemoryStore does not fail.
 //
-// At most Config.MaxCalls store calls are in flight. Further requests wait for up to half of
-// Config.StoreTimeout. Then the policy decides, so that a flood does not lift the limit.
+// At most Config.MaxCalls store calls are in flight. Further requests wait for their turn while the store
+// answers others: the field has the bounds. The policy decides those that are more, so that a flood does
+// not lift the limit.
 // [Limiter.Warm] opens connections before the first request.
 //
 // Config.Lease fetches tokens ahead, for keys that are requested more often than a store can

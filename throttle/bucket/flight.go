@@ -17,13 +17,14 @@ const (
 	freeFlights = 2                // flights that start with one question, without waiting for others
 	maxFlight   = 128              // questions of a flight
 	flightDelay = time.Millisecond // the longest time that a question waits for others
-	maxWaiting  = 512              // questions of a part that wait for a flight
+	maxWaiting  = 8192             // questions of a part that wait for a flight
 )
 
 // question is a request that waits for a flight. part.mu guards it.
 type question struct {
 	*storeRequest
 
+	sent   bool          // a flight has it
 	left   bool          // the caller has gone
 	ended  bool          // as done
 	done   chan struct{} // closed when there is an answer
@@ -36,7 +37,7 @@ func (p *part) board(l *Limiter, q *storeRequest) (*question, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.flights < min(freeFlights, l.config.MaxCalls):
+	case p.flights < min(freeFlights, l.maxFlights()):
 		p.flights++
 		return nil, nil
 	case len(p.waiting) >= maxWaiting:
@@ -46,6 +47,14 @@ func (p *part) board(l *Limiter, q *storeRequest) (*question, error) {
 	p.waiting = append(p.waiting, w)
 	p.startTimer(l)
 	return w, nil
+}
+
+// maxFlights returns the number of flights that may be under way at the same time.
+func (l *Limiter) maxFlights() int {
+	if b, ok := l.config.Store.(store.Bounded); ok {
+		return min(l.config.MaxCalls, max(1, b.MaxCalls()))
+	}
+	return l.config.MaxCalls
 }
 
 // startTimer starts another flight soon if questions still wait then.
@@ -60,7 +69,7 @@ func (p *part) startTimer(l *Limiter) {
 func (p *part) takeOff(l *Limiter) {
 	p.mu.Lock()
 	p.timed = false
-	if len(p.waiting) == 0 || p.flights >= l.config.MaxCalls {
+	if len(p.waiting) == 0 || p.flights >= l.maxFlights() {
 		p.mu.Unlock()
 		return
 	}
@@ -97,6 +106,9 @@ func (p *part) load(l *Limiter) []*question {
 	defer p.mu.Unlock()
 	n := min(len(p.waiting), maxFlight)
 	load := slices.Clone(p.waiting[:n])
+	for _, w := range load {
+		w.sent = true
+	}
 	p.waiting = slices.Delete(p.waiting, 0, n)
 	switch {
 	case n == 0:
@@ -120,22 +132,31 @@ func (p *part) deliver(l *Limiter, load []*question, answers []store.Answer) {
 	}
 }
 
-// wait waits for the answer to a question. After half of the time it gives up a question that was
-// not sent. It waits for the end of a flight, which has a timeout of its own, or until shortly before
-// the deadline of ctx.
+// wait waits for the answer to a question, at most until shortly before the deadline of ctx.
 func (p *part) wait(ctx context.Context, l *Limiter, w *question) (Decision, error) {
-	patience := remote.Patience(ctx)
-	err := await(ctx, w.done, min(l.config.StoreTimeout, patience)/2)
-	if errors.Is(err, remote.ErrNoAnswer) {
-		if p.withdraw(w) {
+	patience, begun := remote.Patience(ctx), time.Now()
+	for {
+		left := patience - time.Since(begun)
+		err := await(ctx, w.done, min(l.config.StoreTimeout, left))
+		switch {
+		case err == nil:
+		case errors.Is(err, remote.ErrNoAnswer) && left > l.config.StoreTimeout && p.moves(l, w):
+			continue
+		case p.withdraw(w):
 			return Decision{}, remote.ErrBusy
+		case p.leave(w):
+			return Decision{}, err
 		}
-		err = await(ctx, w.done, min(patience/2, remote.Patience(ctx)))
+		return w.answer.Decision, w.answer.Err
 	}
-	if err != nil && p.leave(w) {
-		return Decision{}, err
-	}
-	return w.answer.Decision, w.answer.Err
+}
+
+// moves reports whether a question should wait longer: it was sent, and a flight ends at its own timeout,
+// or the store still answers others, so that its turn will come.
+func (p *part) moves(l *Limiter, w *question) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return w.sent || !p.guard.Silent(l.config.StoreTimeout)
 }
 
 // await waits until done is closed. It returns an error if it is not after this time, or ctx ends.
@@ -160,18 +181,15 @@ func await(ctx context.Context, done <-chan struct{}, length time.Duration) erro
 func (p *part) withdraw(w *question) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.Index(p.waiting, w)
-	if i >= 0 {
+	if !w.sent {
+		i := slices.Index(p.waiting, w)
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 	}
-	return i >= 0
+	return !w.sent
 }
 
-// leave gives up a question. It returns false if there is an answer.
+// leave gives up a question that was sent. It returns false if there is an answer.
 func (p *part) leave(w *question) bool {
-	if p.withdraw(w) {
-		return true
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w.left = !w.ended

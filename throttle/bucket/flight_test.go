@@ -94,7 +94,7 @@ func TestFlight_CallersLeave(t *testing.T) {
 }
 
 // TestFlight_MaxWaiting checks that the questions above the bound are decided at once, and that no
-// caller waits longer than the timeout.
+// caller of a store without answers waits longer than two timeouts: for its turn, and for its flight.
 func TestFlight_MaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRemote()
@@ -102,7 +102,7 @@ func TestFlight_MaxWaiting(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.PerSecond(1), MaxCalls: 2})
 		var all sync.WaitGroup
 		var atOnce atomic.Int64
-		for i := range 1000 {
+		for i := range 9000 {
 			all.Go(func() {
 				begun := time.Now()
 				if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source != bucket.SourcePolicy {
@@ -111,14 +111,14 @@ func TestFlight_MaxWaiting(t *testing.T) {
 				switch waited := time.Since(begun); {
 				case waited == 0:
 					atOnce.Add(1)
-				case waited > 50*time.Millisecond:
+				case waited > 100*time.Millisecond:
 					t.Errorf("waited %v", waited)
 				}
 			})
 		}
 		all.Wait()
-		if n := atOnce.Load(); n != 1000-512-2 {
-			t.Errorf("%d were decided at once, want all but the 512 that wait and 2 that are in flight", n)
+		if n := atOnce.Load(); n != 9000-8192-2 {
+			t.Errorf("%d were decided at once, want all but the 8192 that wait and 2 that are in flight", n)
 		}
 		time.Sleep(time.Second)
 	})
@@ -192,4 +192,52 @@ func (w wrong) TakeMany(ctx context.Context, rs []store.Request) []store.Answer 
 		}
 	}
 	return answers
+}
+
+// TestFlight_WaitsWhileTheStoreAnswers checks that callers wait for their turn, however long the line is,
+// as long as the store answers. A store without answers makes them wait for two timeouts at most.
+func TestFlight_WaitsWhileTheStoreAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		stops    time.Duration // no flight is answered later
+		byPolicy int64
+	}{"answers": {time.Hour, 0}, "stops": {300 * time.Millisecond, 2000 - 128*7}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := slowMany{many: many{newRemote()}, until: time.Now().Add(c.stops)}
+				l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1})
+				var all sync.WaitGroup
+				var byPolicy atomic.Int64
+				for i := range 2000 {
+					all.Go(func() {
+						if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source == bucket.SourcePolicy {
+							byPolicy.Add(1)
+						}
+						if waited := time.Since(s.until); waited > 100*time.Millisecond {
+							t.Errorf("waited for %v after the last answer", waited)
+						}
+					})
+				}
+				all.Wait()
+				if n := byPolicy.Load(); n > c.byPolicy+128 || n < c.byPolicy-128 {
+					t.Errorf("the policy decided %d, want about %d", n, c.byPolicy)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// slowMany answers after 40 ms, until a time.
+type slowMany struct {
+	many
+
+	until time.Time
+}
+
+func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	time.Sleep(40 * time.Millisecond)
+	if time.Now().After(s.until) {
+		<-ctx.Done()
+	}
+	return s.many.TakeMany(ctx, rs)
 }

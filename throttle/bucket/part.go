@@ -10,8 +10,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// failuresToRest is how many failures in a row begin a pause.
-const failuresToRest = 10
+const (
+	failuresToRest  = 10  // failures in a row that begin a pause
+	maxWaitingCalls = 512 // that wait for another call to end
+)
 
 // part is a part of a remote store that fails on its own: see [store.Partitioned]. For a [store.ManyTaker],
 // it also combines questions about several keys.
@@ -29,7 +31,7 @@ type part struct {
 // and one of them fails.
 func (l *Limiter) newPart() *part {
 	return &part{guard: remote.NewGuard(remote.Rules{
-		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls, Waiting: maxWaiting,
+		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls, Waiting: maxWaitingCalls,
 		Failures: failuresToRest, Silence: 2 * l.config.StoreTimeout, Judge: judge,
 	})}
 }

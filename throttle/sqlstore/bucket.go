@@ -137,6 +137,7 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
 }
 
 // run calls a func that runs statements, and returns its result. The func may still be running when

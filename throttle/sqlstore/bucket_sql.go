@@ -57,12 +57,18 @@ func bucketTable(d Dialect, prefix string) string {
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
 	table, level, take, takeFixed, swap, giveBack, reset, scan, deleteFull string
+
+	clock, lockAll       string // the time, and the lock of a whole file
+	lock, update, insert *manySQL
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
 	text := strings.NewReplacer(append(d.replacements(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
 		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")...)
 	q := func(query string) string { return d.bind(text.Replace(query)) }
+	many := func(head, item, tail string) *manySQL {
+		return &manySQL{dialect: d, head: text.Replace(head), item: text.Replace(item), tail: text.Replace(tail)}
+	}
 	s := bucketSQL{
 		table:      q(bucketTableSQL),
 		level:      q(levelSQL),
@@ -73,13 +79,25 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 		reset:      q(resetBucketSQL),
 		scan:       q(scanSQL),
 		deleteFull: text.Replace(deleteFullSQL),
+
+		clock:   q("SELECT {ns}"),
+		lockAll: q(lockAllSQL),
+		lock:    many(lockSQL, "?", lockEndSQL+" FOR UPDATE"),
+		update:  many(rowsSQL, rowSQL, updateEndSQL),
+		insert:  many(rowsSQL, rowSQL, insertEndSQL),
 	}
 	switch d {
 	case PostgreSQL:
+		s.lock = many(lockPostgreSQL, "", "")
+		s.update, s.insert = many(rowsPostgreSQL, "", updateEndSQL), many(rowsPostgreSQL, "", insertEndSQL)
 		s.take = q(currentSQL + takePostgreSQL + takeEndSQL + resultSQL)
 		s.takeFixed = q(currentSQL + takeFixedPostgreSQL + takeFixedEndSQL + resultSQL)
 	case MySQL:
 		s.take, s.takeFixed = q(takeMySQL), q(takeFixedMySQL)
+		s.update = many(rowsMySQL, rowMySQL, updateEndMySQL)
+		s.insert = many(insertRowsMySQL, rowMySQL, "")
+	case SQLite:
+		s.lock.tail = lockEndSQL
 	}
 	return s
 }
@@ -173,6 +191,34 @@ ON DUPLICATE KEY UPDATE
 		WHEN 0 THEN used
 		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), GREATEST(0, used) + LEAST(VALUES(used), capacity - GREATEST(0, used))) END,
 	at_ns = IF(period_ns = VALUES(period_ns) AND capacity = VALUES(capacity) AND until_ns = 0 AND used <= capacity AND at_ns < CAST(? AS SIGNED), VALUES(at_ns), at_ns)`
+)
+
+// The statements of a transaction for many buckets. The first ones lock and read rows, and the others
+// write levels that the client has computed. A row that was missing is inserted only if it still is.
+const (
+	lockAllSQL = `UPDATE {bucket} SET used = used WHERE 1 = 0`
+	lockSQL    = `SELECT id, {ns}, {level}, other FROM {bucket} WHERE name = ? AND id IN (`
+	lockEndSQL = `) ORDER BY id`
+
+	rowsSQL      = `INSERT INTO {bucket} (name, id, {level}, other, {result}) VALUES `
+	rowSQL       = `(?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`
+	updateEndSQL = ` ON CONFLICT (name, id) DO UPDATE SET at_ns = excluded.at_ns, used = excluded.used,
+	interval_ns = excluded.interval_ns, period_ns = excluded.period_ns, capacity = excluded.capacity, until_ns = excluded.until_ns, other = excluded.other`
+	insertEndSQL = ` ON CONFLICT (name, id) DO NOTHING`
+
+	// An array in place of a list, so that the text does not depend on the number of rows: PostgreSQL
+	// prepares each text once, which takes long for a list. The arrays are texts, which all drivers send.
+	lockPostgreSQL = `SELECT b.* FROM (SELECT CAST(? AS bytea) AS name) n, unnest(CAST(CAST(? AS text) AS bytea[])) r,
+LATERAL (SELECT id, {ns}, {level}, other FROM {bucket} WHERE name = n.name AND id = r OFFSET 0 FOR UPDATE) b`
+	rowsPostgreSQL = `INSERT INTO {bucket} (name, id, {level}, other, {result}) SELECT r.*, 0, 0
+FROM unnest(CAST(CAST(? AS text) AS bytea[]), CAST(CAST(? AS text) AS bytea[]), CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[]),
+	CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS varchar[])) r`
+
+	rowsMySQL      = `INSERT INTO {bucket} (name, id, {level}, other) VALUES `
+	rowMySQL       = `(?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateEndMySQL = ` ON DUPLICATE KEY UPDATE at_ns = VALUES(at_ns), used = VALUES(used),
+	interval_ns = VALUES(interval_ns), period_ns = VALUES(period_ns), capacity = VALUES(capacity), until_ns = VALUES(until_ns), other = VALUES(other)`
+	insertRowsMySQL = `INSERT IGNORE INTO {bucket} (name, id, {level}, other) VALUES `
 )
 
 const (

@@ -33,7 +33,8 @@ func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decisi
 			return bucket.Decision{}, stepFailed("take", err)
 		}
 		if d = next; final {
-			return b.roundUp(d), nil
+			b.roundUp(&d)
+			return d, nil
 		}
 	}
 	// An error would make the limiter decide without the store, and grant more than the limit.
@@ -47,17 +48,6 @@ func (b *Bucket) peek(ctx context.Context, t takeRequest) (d bucket.Decision, fi
 		_, d = level.Take(t.Limit, now, t.Min, t.Max)
 	}
 	return d, true, err
-}
-
-// roundUp rounds RetryAfter up to whole ticks of the database's clock. After a shorter wait the
-// clock may still be before the time of the next token.
-func (b *Bucket) roundUp(d bucket.Decision) bucket.Decision {
-	tick := time.Microsecond
-	if b.dialect == SQLite {
-		tick = time.Millisecond
-	}
-	d.RetryAfter = (d.RetryAfter + tick - 1).Truncate(tick)
-	return d
 }
 
 // takeRequest is a request with the values that the statements need.

@@ -46,6 +46,12 @@ func (c *connections) init() {
 	c.last.Store(time.Now().UnixNano())
 }
 
+// size returns the number of connections that may be taken at the same time.
+func (c *connections) size() int {
+	c.once.Do(c.init)
+	return cap(c.taken)
+}
+
 // opened is the result of [sql.DB.Conn].
 type opened struct {
 	conn *sql.Conn
@@ -126,8 +132,7 @@ func (c *connections) use(ctx context.Context, f func(querier) error) (err error
 
 // warm opens connections until the pool is full, up to maxWarm.
 func (c *connections) warm(ctx context.Context) error {
-	c.once.Do(c.init)
-	results := make(chan opened, min(cap(c.taken), maxWarm))
+	results := make(chan opened, min(c.size(), maxWarm))
 	for range cap(results) {
 		go func() {
 			conn, err := c.db.Conn(ctx)

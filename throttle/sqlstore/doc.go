@@ -80,17 +80,22 @@
 //	err = l.Warm(ctx) // opens the connections
 //
 // Each bucket is one row. A bucket without a row is full. So you may delete rows: each bucket that
-// was not full can then grant one more burst. A denied request writes nothing.
+// was not full can then grant one more burst. A denied request changes no row.
 //
-//	step    statements
-//	Take    1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, or 1 if it is denied
-//	Peek    1
-//	Return  1
-//	Reset   1
+//	step      statements
+//	Take      1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, or 1 if it is denied
+//	TakeMany  2 to 4 in a transaction, for up to 128 buckets
+//	Peek      1
+//	Return    1
+//	Reset     1
 //
 // If a request finds the row of another limit, it reads the row and replaces it: 2 more.
 //
-// Each step is atomic in one statement. On PostgreSQL, Take decides by the newest row, but a denied
+// While its connections are busy, a limiter collects requests and makes one TakeMany for them. So the more
+// callers there are, the more tokens a connection takes in a second. TakeMany locks the rows in the order
+// of their IDs.
+//
+// Each other step is atomic in one statement. On PostgreSQL, Take decides by the newest row, but a denied
 // request reads the row as it was when the statement began. If other requests have emptied the
 // bucket since, the statement runs again.
 //

@@ -43,9 +43,10 @@ func isTableMissing(err error) bool {
 
 // isRetryable reports whether the database has undone a statement because of another one, so that
 // it may be sent again. That is the victim of a deadlock (MySQL 1213, PostgreSQL 40P01), or a
-// statement whose row has changed since it began (MariaDB 1020, PostgreSQL 40001).
+// statement whose row has changed since it began (MariaDB 1020, PostgreSQL 40001). The same holds for a
+// transaction that was rolled back because of errRowInserted.
 func isRetryable(err error) bool {
-	return matches(err, []string{"40001", "40P01"}, "Error 1213", "Error 1020")
+	return errors.Is(err, errRowInserted) || matches(err, []string{"40001", "40P01"}, "Error 1213", "Error 1020")
 }
 
 // matches reports whether err has one of the SQLSTATEs, or a text that contains one of texts. The

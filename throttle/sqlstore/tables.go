@@ -95,7 +95,7 @@ func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, sta
 }
 
 // inTransaction calls do in a transaction. It commits if do returns nil, and rolls back otherwise.
-func inTransaction(ctx context.Context, db *sql.DB, d Dialect, do func(tx *sql.Tx) error) error {
+func inTransaction(ctx context.Context, db querier, d Dialect, do func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, d.transaction())
 	if err != nil {
 		return err

@@ -272,6 +272,14 @@ func (e *engine) losesBuckets(t *testing.T) {
 			_, err = b.Sweep(t.Context())
 		case 3:
 			err = b.Return(t.Context(), key, l, 1)
+		case 4, 5, 6, 7:
+			var some []store.Request
+			for _, n := range draw.Perm(3) {
+				some = append(some, store.Request{Key: fmt.Sprint(n), Limit: limits[draw.IntN(2)], Min: 1, Max: 1 + draw.Int64N(3)})
+			}
+			for _, a := range b.TakeMany(t.Context(), some) {
+				err = errors.Join(err, a.Err)
+			}
 		default:
 			_, err = b.Take(t.Context(), store.Request{Key: key, Limit: l, Min: 1, Max: 1 + draw.Int64N(3)})
 		}

@@ -25,6 +25,15 @@ type Answer struct {
 	Err      error // if not nil, Decision has no meaning
 }
 
+// Bounded is a [Store] that makes a limited number of calls at the same time, such as one for each
+// connection of a pool.
+type Bounded interface {
+	Store
+	// MaxCalls returns that number. A limiter makes no more calls at the same time. Without a bound of its
+	// own, a limiter's Config.MaxCalls is the only one.
+	MaxCalls() int
+}
+
 // Partitioned is a [Store] with parts that fail one by one, such as the nodes of a cluster. If a part
 // fails, a limiter still calls the store for the keys of all other parts.
 type Partitioned interface {

@@ -24,7 +24,8 @@
 //
 // # Rules
 //
-// A store must do what the comments of [store.Store] say. Every answer must be that of
+// A store must do what the comments of [store.Store] say. In the suite, every second Take of a
+// [store.ManyTaker] is a TakeMany that also takes from other buckets. Every answer must be that of
 // [store.Level.Take], to the nanosecond. In particular:
 //
 //   - RetryAfter is long enough and not too long. If a caller waits for RetryAfter and no other caller

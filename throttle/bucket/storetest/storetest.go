@@ -85,7 +85,7 @@ func newFixture(t kit.T, open func() store.Store, options ...Option) *fixture {
 	for _, o := range options {
 		o(r)
 	}
-	r.Fixture = kit.NewFixture(t, open)
+	r.Fixture = kit.NewFixture(t, withMany(open, r.nonce))
 	return r
 }
 

@@ -214,6 +214,13 @@ func (g *Guard) resting() bool {
 	return g.pause > 0 && (g.trial || time.Now().Before(g.until))
 }
 
+// Silent reports whether no call was answered for a time.
+func (g *Guard) Silent(length time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.answered) >= length
+}
+
 // enter counts a call in flight. If there are too many, it waits until one of them ends, and returns
 // how long that took. Callers wait in order of arrival.
 func (g *Guard) enter(ctx context.Context, longest time.Duration) (waited time.Duration, err error) {
@@ -273,15 +280,15 @@ func (g *Guard) record(v Verdict, trial bool) {
 	case v == Answered:
 		g.failures, g.pause, g.answered = 0, 0, now
 	case g.pause > 0 && !trial: // the call began before the pause
-	case g.pause == 0 && !g.silent(now):
+	case g.pause == 0 && !g.failedOften(now):
 	default:
 		g.pause = min(max(2*g.pause, ShortestRest), LongestRest)
 		g.until = now.Add(g.pause)
 	}
 }
 
-// silent counts a failure, and reports whether a pause must begin.
-func (g *Guard) silent(now time.Time) bool {
+// failedOften counts a failure, and reports whether a pause must begin.
+func (g *Guard) failedOften(now time.Time) bool {
 	g.failures++
 	return g.failures >= g.rules.Failures && now.Sub(g.answered) >= g.rules.Silence
 }

@@ -1,0 +1,149 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+var (
+	_ bucketstore.ManyTaker = (*Bucket)(nil)
+	_ bucketstore.Bounded   = (*Bucket)(nil)
+)
+
+// errRowInserted means that another transaction has inserted a row which was missing when it was locked.
+var errRowInserted = errors.New("another request has inserted the row")
+
+// TakeMany implements [bucketstore.ManyTaker]. It is one transaction. It locks the rows of all buckets, in
+// the order of their IDs, so that two transactions do not wait for each other's rows. All requests succeed
+// or fail together.
+func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucketstore.Answer {
+	b.sweeper.startIfDue(b.sweepFrom)
+	answers, err := run(ctx, b, func(ctx context.Context, db querier) (answers []bucketstore.Answer, err error) {
+		err = inTransaction(ctx, db, b.dialect, func(tx *sql.Tx) error {
+			answers, err = b.takeMany(ctx, tx, rs)
+			return err
+		})
+		return answers, err
+	})
+	if err != nil {
+		return slices.Repeat([]bucketstore.Answer{{Err: stepFailed("take", err)}}, len(rs))
+	}
+	return answers
+}
+
+// MaxCalls implements [bucketstore.Bounded]. It is the number of connections that the pool may have. On
+// SQLite it is one: two writers wait for each other, and do not notice at once when the file is free.
+func (b *Bucket) MaxCalls() int {
+	if b.dialect == SQLite {
+		return 1
+	}
+	return b.connections.size()
+}
+
+// lockedRow is the row of a bucket in a transaction.
+type lockedRow struct {
+	found, next bucketstore.Level
+	exists      bool
+}
+
+// takeMany decides requests in their order, and writes the levels that have changed.
+func (b *Bucket) takeMany(ctx context.Context, tx *sql.Tx, rs []bucketstore.Request) ([]bucketstore.Answer, error) {
+	ids := make([][]byte, len(rs))
+	rows := make(map[string]*lockedRow, len(rs))
+	for i, r := range rs {
+		ids[i] = bucketID(r.Key)
+		rows[string(ids[i])] = &lockedRow{}
+	}
+	sorted := slices.CompactFunc(slices.SortedFunc(slices.Values(ids), bytes.Compare), bytes.Equal)
+	now, err := b.lock(ctx, tx, sorted, rows)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]bucketstore.Answer, len(rs))
+	for i, r := range rs {
+		row, d := rows[string(ids[i])], &answers[i].Decision
+		row.next, *d = row.next.Take(r.Limit, now, r.Min, r.Max)
+		b.roundUp(d)
+	}
+	return answers, b.write(ctx, tx, sorted, rows)
+}
+
+// lock locks the rows with these IDs, reads their levels, and returns the time.
+func (b *Bucket) lock(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[string]*lockedRow) (now int64, err error) {
+	if b.dialect == SQLite { // a write locks the file, so that no other process writes after the SELECT
+		if _, err := tx.ExecContext(ctx, b.sql.lockAll); err != nil {
+			return 0, err
+		}
+	}
+	list := make([][]any, len(ids))
+	for i, id := range ids {
+		list[i] = []any{id}
+	}
+	found, err := tx.QueryContext(ctx, b.sql.lock.of(len(ids)), append([]any{b.name}, b.sql.lock.args(list)...)...)
+	if err != nil {
+		return 0, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var id []byte
+		var r levelRow
+		if err := found.Scan(r.targets(&id, &r.now)...); err != nil {
+			return 0, err
+		}
+		level := r.level()
+		*rows[string(id)] = lockedRow{level, level, true}
+		now = max(now, r.now)
+	}
+	if err := found.Err(); err != nil || now > 0 {
+		return now, err
+	}
+	err = tx.QueryRowContext(ctx, b.sql.clock).Scan(&now)
+	return now, err
+}
+
+// write writes the levels that have changed.
+func (b *Bucket) write(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[string]*lockedRow) error {
+	var update, insert [][]any
+	for _, id := range ids {
+		switch row := rows[string(id)]; {
+		case row.next == row.found:
+		case row.exists:
+			update = append(update, append([]any{b.name, id}, levelArgs(row.next)...))
+		default:
+			insert = append(insert, append([]any{b.name, id}, levelArgs(row.next)...))
+		}
+	}
+	if len(update) > 0 {
+		if _, err := tx.ExecContext(ctx, b.sql.update.of(len(update)), b.sql.update.args(update)...); err != nil {
+			return err
+		}
+	}
+	if len(insert) == 0 {
+		return nil
+	}
+	result, err := tx.ExecContext(ctx, b.sql.insert.of(len(insert)), b.sql.insert.args(insert)...)
+	if err != nil {
+		return err
+	}
+	if inserted, err := result.RowsAffected(); err != nil || inserted != int64(len(insert)) {
+		return errors.Join(errRowInserted, err)
+	}
+	return nil
+}
+
+// roundUp rounds RetryAfter up to whole ticks of the database's clock. After a shorter wait the
+// clock may still be before the time of the next token.
+func (b *Bucket) roundUp(d *bucket.Decision) {
+	tick := time.Microsecond
+	if b.dialect == SQLite {
+		tick = time.Millisecond
+	}
+	d.RetryAfter = (d.RetryAfter + tick - 1).Truncate(tick)
+}
