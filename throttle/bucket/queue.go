@@ -1,14 +1,10 @@
 package bucket
 
 import (
-	"context"
 	"math"
 	"math/bits"
 	"sync"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle/bucket/store"
-	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 const (
@@ -32,6 +28,7 @@ type queue struct {
 	enough  int64         // tokens that are available at tokenAt at the earliest
 	retryAt time.Time     // when to call the store again
 	stale   bool          // tokenAt and retryAt are out of date: call the store
+	collect bool          // others take the tokens before they are enough for a waiter: keep each one
 	changed chan struct{} // a waiter has left, or stale was set
 }
 
@@ -146,152 +143,6 @@ func (q *queue) source() Source {
 		return SourcePolicy
 	}
 	return SourceStore
-}
-
-// serve serves a queue until it is empty.
-func (l *Limiter) serve(key string, q *queue) {
-	spare := int64(0) // granted by the store, but the waiter had left, or too few for the first waiter
-	for {
-		d := l.demand(key, q)
-		if d.waiters == 0 {
-			l.giveBack(context.Background(), key, spare)
-			return
-		}
-		if pause := time.Until(q.retryAt); pause > 0 {
-			q.sleep(pause)
-			continue
-		}
-		d.first, d.total = d.first-spare, d.total-spare
-		limit, err := l.recoverLimitOf(key)
-		var answer Decision
-		if err == nil {
-			answer, err = l.takeFor(key, limit, d)
-		}
-		available := spare
-		if err == nil {
-			available += answer.Granted
-		}
-		left := l.grant(key, q, limit, d.head, available, answer, err)
-		if answer.Source == SourcePolicy {
-			left = min(left, spare) // tokens of a policy are not given back
-		}
-		spare = left
-	}
-}
-
-// demand is the tokens that the waiters of a queue need.
-type demand struct {
-	head    *waiter // the first waiter
-	first   int64   // tokens for it
-	total   int64
-	waiters int
-}
-
-// demand returns the demand of a queue. It deletes an empty queue.
-func (l *Limiter) demand(key string, q *queue) (d demand) {
-	l.queues.mu.Lock()
-	defer l.queues.mu.Unlock()
-	q.dropLeft()
-	if len(q.waiters) == 0 {
-		delete(l.queues.byKey, key)
-		return d
-	}
-	if q.stale {
-		q.tokenAt, q.retryAt, q.stale = time.Time{}, time.Time{}, false
-	}
-	d.head, d.first, d.waiters = q.waiters[0], q.waiters[0].n, min(len(q.waiters), maxBatch)
-	for _, w := range q.waiters[:d.waiters] {
-		d.total = addCapped(d.total, w.n)
-	}
-	return d
-}
-
-// dropLeft removes the waiters that have left. If the new first waiter needs fewer tokens, the
-// store is called at once.
-func (q *queue) dropLeft() {
-	stay := q.waiters[:0]
-	for _, w := range q.waiters {
-		if !w.left {
-			stay = append(stay, w)
-		}
-	}
-	clear(q.waiters[len(stay):])
-	q.waiters = stay
-	if len(stay) > 0 && stay[0].n < q.enough {
-		q.tokenAt, q.retryAt = time.Time{}, time.Time{}
-	}
-}
-
-// takeFor calls the store for the waiters of a queue, unless spare tokens suffice for the first.
-func (l *Limiter) takeFor(key string, limit *Limit, d demand) (Decision, error) {
-	if d.first <= 0 {
-		return Decision{}, nil
-	}
-	if err := checkTokens(limit, d.first); err != nil { // the limit was higher before
-		return Decision{}, err
-	}
-	return l.callStore(context.Background(), storeRequest{store.Request{Key: key, Limit: *limit, Min: d.first, Max: d.total}, d.waiters, 0})
-}
-
-// sleep waits for a time, or until the queue has changed.
-func (q *queue) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-q.changed:
-	}
-}
-
-// grant gives n tokens to the first waiters of a queue, and returns the tokens that are left. First was
-// the first waiter at the time of the store call. If it has not left, it gets err.
-func (l *Limiter) grant(key string, q *queue, limit *Limit, first *waiter, n int64, d Decision, err error) int64 {
-	l.queues.mu.Lock()
-	defer l.queues.mu.Unlock()
-	q.tokenAt, q.retryAt = time.Time{}, time.Time{}
-	q.dropLeft()
-	if err != nil {
-		if len(q.waiters) > 0 && q.waiters[0] == first {
-			q.waiters = q.waiters[1:]
-			first.result <- waitResult{d.Source, err}
-		}
-		return n
-	}
-	for len(q.waiters) > 0 && q.waiters[0].n <= n {
-		w := q.waiters[0]
-		q.waiters = q.waiters[1:]
-		w.result <- waitResult{d.Source, nil}
-		n -= w.n
-	}
-	if d.RetryAfter > 0 {
-		q.enough = first.n
-		if d.Granted > 0 {
-			q.enough = n + 1
-		}
-		q.schedule(l.config.Name, key, limit, d, time.Now())
-	}
-	return n
-}
-
-// schedule sets the time of the next store call, and denies the waiters that will miss their
-// deadline. A decision of a policy holds only until the next store call, which is soon.
-func (q *queue) schedule(name, key string, limit *Limit, d Decision, now time.Time) {
-	if d.Source == SourcePolicy {
-		q.retryAt = now.Add(min(d.RetryAfter, remote.LongestRest))
-	} else {
-		q.tokenAt = now.Add(d.RetryAfter)
-		q.retryAt = now.Add(min(d.RetryAfter, maxPause))
-	}
-	total := int64(0)
-	for _, w := range q.waiters[:min(len(q.waiters), maxBatch)] {
-		if w.left {
-			continue
-		}
-		with := addCapped(total, w.n)
-		if !q.denyLate(name, key, limit, w, with, now) {
-			total = with
-		}
-	}
 }
 
 // addCapped adds two numbers >= 0, up to the largest int64.

@@ -53,8 +53,9 @@ func (l *Limiter) Allow(ctx context.Context, key string) bool {
 //   - the error of ctx if ctx has ended.
 //
 // Requests are not queued. If other callers take one token at a time, as fast as tokens are refilled,
-// a Take of several is denied again and again, also after RetryAfter. In that case let all callers use
-// [Limiter.Wait], which serves them in order of arrival.
+// a Take of several is denied again and again, also after RetryAfter. In that case use [Limiter.Wait] for
+// it, which collects tokens until there are enough, or let all callers wait: they are served in order of
+// arrival then.
 //
 // [FailurePolicy] lists what Take returns if the store fails. If ctx ends before Config.StoreTimeout,
 // the policy decides after 80 % of the time until then.

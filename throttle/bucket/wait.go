@@ -23,10 +23,10 @@ import (
 //
 // Tokens granted at the moment when ctx ends are given back.
 //
-// Requests that do not wait, such as Take, are not queued. Neither are the waiters of other
-// processes: there is no order between processes, and no fair share. If others always take each
-// refilled token, a Wait for several tokens never ends. Ask for one token at a time if the bucket
-// is shared.
+// Requests that do not wait, such as Take, are not queued, and there is no order between the waiters of
+// different processes. If others take the tokens before there are enough for the first waiter, the queue
+// of this process keeps each token that it gets until there are. So each process gets a part. The tokens
+// are used later than the store granted them, up to n at once. If all waiters leave, they are given back.
 func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {
