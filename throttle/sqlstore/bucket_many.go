@@ -21,21 +21,44 @@ var (
 var errRowInserted = errors.New("another request has inserted the row")
 
 // TakeMany implements [bucketstore.ManyTaker]. It is one transaction. It locks the rows of all buckets, in
-// the order of their IDs, so that two transactions do not wait for each other's rows. All requests succeed
-// or fail together.
+// the order of their IDs, so that two transactions do not wait for each other's rows. On PostgreSQL, one
+// statement takes from most Continuous buckets before, because a transaction keeps its locks for several
+// round trips.
 func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucketstore.Answer {
 	b.sweeper.startIfDue(b.sweepFrom)
-	answers, err := run(ctx, b, func(ctx context.Context, db querier) (answers []bucketstore.Answer, err error) {
-		err = inTransaction(ctx, db, b.dialect, func(tx *sql.Tx) error {
-			answers, err = b.takeMany(ctx, tx, rs)
-			return err
-		})
-		return answers, err
-	})
-	if err != nil {
-		return slices.Repeat([]bucketstore.Answer{{Err: stepFailed("take", err)}}, len(rs))
+	answers, open := make([]bucketstore.Answer, len(rs)), make([]int, len(rs))
+	for i := range open {
+		open[i] = i
+	}
+	if b.dialect == PostgreSQL {
+		open = b.takeSome(ctx, rs, answers)
+	}
+	if len(open) > 0 {
+		b.takeRest(ctx, rs, answers, open)
 	}
 	return answers
+}
+
+// takeRest decides the open requests in a transaction.
+func (b *Bucket) takeRest(ctx context.Context, rs []bucketstore.Request, answers []bucketstore.Answer, open []int) {
+	rest := make([]bucketstore.Request, len(open))
+	for n, i := range open {
+		rest[n] = rs[i]
+	}
+	decisions, err := run(ctx, b, func(ctx context.Context, db querier) (ds []bucket.Decision, err error) {
+		err = inTransaction(ctx, db, b.dialect, func(tx *sql.Tx) error {
+			ds, err = b.takeMany(ctx, tx, rest)
+			return err
+		})
+		return ds, err
+	})
+	for n, i := range open {
+		if err != nil {
+			answers[i].Err = stepFailed("take", err)
+		} else {
+			answers[i].Decision = decisions[n]
+		}
+	}
 }
 
 // MaxCalls implements [bucketstore.Bounded]. It is the number of connections that the pool may have. On
@@ -54,7 +77,7 @@ type lockedRow struct {
 }
 
 // takeMany decides requests in their order, and writes the levels that have changed.
-func (b *Bucket) takeMany(ctx context.Context, tx *sql.Tx, rs []bucketstore.Request) ([]bucketstore.Answer, error) {
+func (b *Bucket) takeMany(ctx context.Context, tx *sql.Tx, rs []bucketstore.Request) ([]bucket.Decision, error) {
 	ids := make([][]byte, len(rs))
 	rows := make(map[string]*lockedRow, len(rs))
 	for i, r := range rs {
@@ -66,13 +89,13 @@ func (b *Bucket) takeMany(ctx context.Context, tx *sql.Tx, rs []bucketstore.Requ
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]bucketstore.Answer, len(rs))
+	decisions := make([]bucket.Decision, len(rs))
 	for i, r := range rs {
-		row, d := rows[string(ids[i])], &answers[i].Decision
+		row, d := rows[string(ids[i])], &decisions[i]
 		row.next, *d = row.next.Take(r.Limit, now, r.Min, r.Max)
 		b.roundUp(d)
 	}
-	return answers, b.write(ctx, tx, sorted, rows)
+	return decisions, b.write(ctx, tx, sorted, rows)
 }
 
 // lock locks the rows with these IDs, reads their levels, and returns the time.

@@ -60,19 +60,21 @@ type bucketSQL struct {
 
 	clock, lockAll       string // the time, and the lock of a whole file
 	lock, update, insert *manySQL
+	takeSome             *manySQL // on PostgreSQL
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
 	text := strings.NewReplacer(append(d.replacements(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
 		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")...)
 	q := func(query string) string { return d.bind(text.Replace(query)) }
+	one := strings.NewReplacer("{burst}", "CAST(? AS bigint)", "{ahead}", "CAST(? AS bigint)")
 	many := func(head, item, tail string) *manySQL {
 		return &manySQL{dialect: d, head: text.Replace(head), item: text.Replace(item), tail: text.Replace(tail)}
 	}
 	s := bucketSQL{
 		table:      q(bucketTableSQL),
 		level:      q(levelSQL),
-		take:       q(takeSQL + takeEndSQL),
+		take:       q(takeSQL + one.Replace(takeEndSQL)),
 		takeFixed:  q(takeFixedSQL + takeFixedEndSQL),
 		swap:       q(swapSQL),
 		giveBack:   q(returnSQL),
@@ -90,7 +92,9 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 	case PostgreSQL:
 		s.lock = many(lockPostgreSQL, "", "")
 		s.update, s.insert = many(rowsPostgreSQL, "", updateEndSQL), many(rowsPostgreSQL, "", insertEndSQL)
-		s.take = q(currentSQL + takePostgreSQL + takeEndSQL + resultSQL)
+		s.take = q(currentSQL + takePostgreSQL + one.Replace(takeEndSQL) + resultSQL)
+		some := strings.NewReplacer("{burst}", "excluded.capacity * excluded.interval_ns", "{ahead}", "excluded.interval_ns * (excluded.capacity - 1)")
+		s.takeSome = many(takeSomePostgreSQL+some.Replace(takeEndSQL), "", resultSomeSQL)
 		s.takeFixed = q(currentSQL + takeFixedPostgreSQL + takeFixedEndSQL + resultSQL)
 	case MySQL:
 		s.take, s.takeFixed = q(takeMySQL), q(takeFixedMySQL)
@@ -120,10 +124,10 @@ const (
 
 	takeEndSQL = `
 ON CONFLICT (name, id) DO UPDATE SET taken_ns = excluded.taken_ns,
-	granted = {least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns),
+	granted = {least}(excluded.granted, (excluded.taken_ns + {burst} - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns),
 	at_ns = {greatest}(b.at_ns, excluded.taken_ns) + excluded.interval_ns *
-		{least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns)
-	WHERE b.interval_ns = excluded.interval_ns AND b.capacity = excluded.capacity AND b.until_ns = 0 AND b.at_ns <= excluded.taken_ns + CAST(? AS bigint)
+		{least}(excluded.granted, (excluded.taken_ns + {burst} - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns)
+	WHERE b.interval_ns = excluded.interval_ns AND b.capacity = excluded.capacity AND b.until_ns = 0 AND b.at_ns <= excluded.taken_ns + {ahead}
 RETURNING taken_ns, granted, {level}, other`
 
 	takeFixedEndSQL = `
@@ -159,6 +163,22 @@ SELECT taken_ns, granted, {level}, other FROM i UNION ALL
 SELECT t, 0, COALESCE(at_ns, 0), COALESCE(used, 0), COALESCE(interval_ns, 0), COALESCE(period_ns, 0), COALESCE(capacity, 0), COALESCE(until_ns, 0),
 	COALESCE(other, '')
 FROM c WHERE NOT EXISTS (SELECT 1 FROM i)`
+)
+
+// The same for several Continuous buckets, of each of which at least one token is taken.
+const (
+	takeSomePostgreSQL = `WITH r AS MATERIALIZED (SELECT * FROM unnest(CAST(CAST(? AS text) AS bytea[]), CAST(CAST(? AS text) AS bytea[]),
+	CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[]), CAST(CAST(? AS text) AS bigint[])) r (name, id, most, i, cap)),
+c AS MATERIALIZED (SELECT r.*, {ns} AS t, b.* FROM r LEFT JOIN LATERAL
+	(SELECT {level}, other FROM {bucket} WHERE name = r.name AND id = r.id OFFSET 0) b ON TRUE),
+i AS (INSERT INTO {bucket} AS b (name, id, {level}, {result})
+SELECT c.name, c.id, c.t + c.most * c.i, 0, c.i, 0, c.cap, 0, c.t, c.most FROM c
+WHERE c.at_ns IS NULL OR c.interval_ns = c.i AND c.at_ns <= c.t + c.i * (c.cap - 1)
+ORDER BY c.id`
+
+	resultSomeSQL = `, id)
+SELECT id, taken_ns, granted, {level}, other FROM i UNION ALL
+SELECT id, t, 0, at_ns, used, interval_ns, period_ns, capacity, until_ns, other FROM c WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.id = c.id)`
 )
 
 // MySQL has no RETURNING. The statements return one number by LAST_INSERT_ID:

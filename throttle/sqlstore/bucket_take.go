@@ -112,10 +112,17 @@ func (b *Bucket) takeReturning(ctx context.Context, t takeRequest) (d bucket.Dec
 	if granted == 0 {
 		return b.swap(ctx, t, level, now)
 	}
+	d, final = t.decided(level, now, granted)
+	return d, final, nil
+}
+
+// decided returns the decision of a statement with RETURNING. It is final unless another level must be
+// written.
+func (t takeRequest) decided(level bucketstore.Level, now, granted int64) (d bucket.Decision, final bool) {
 	level.At -= granted * t.interval // compute the level before the grant
 	level.Used = max(0, level.Used-granted)
-	_, d = level.Take(t.Limit, now, t.Min, t.Max)
-	return d, d.Granted == granted, nil
+	next, d := level.Take(t.Limit, now, t.Min, t.Max)
+	return d, d.Granted == granted && (granted > 0 || next == level)
 }
 
 // swap takes of a level that was read, and writes the next level if the row has not changed since.

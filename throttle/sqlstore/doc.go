@@ -84,7 +84,7 @@
 //
 //	step      statements
 //	Take      1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, or 1 if it is denied
-//	TakeMany  2 to 4 in a transaction, for up to 128 buckets
+//	TakeMany  2 to 4 in a transaction, for up to 128 buckets; on PostgreSQL 1, for Continuous ones
 //	Peek      1
 //	Return    1
 //	Reset     1
