@@ -81,7 +81,8 @@ func startRedis(t testing.TB) []*contender {
 		key := func() string { return strconv.Itoa(rand.IntN(c.keys)) }
 		all = append(all, viaLimiterKeys(t, c.ours, store, bucket.Config{}, key), viaRedisRate(c.theirs, client, key))
 	}
-	return all
+	ping := func(ctx context.Context) error { return client.Ping(ctx).Err() }
+	return append(all, apiLimiter(t, "Redis", store), apiRedisRate(client), apiRoundTrip("Redis, bare PING", ping))
 }
 
 // viaRedisRate returns a contender that takes tokens through redis_rate.
@@ -116,8 +117,10 @@ func startSQL(t testing.TB, name string, d sqlstore.Dialect, db *sql.DB) []*cont
 	if err := store.CreateSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return append(limiterWays(t, name, store), &contender{name: name + ", bare SELECT 1", take: func(ctx context.Context) error {
+	query := func(ctx context.Context) error {
 		var one int
 		return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
-	}})
+	}
+	bare := name + ", bare SELECT 1"
+	return append(limiterWays(t, name, store), &contender{name: bare, take: query}, apiLimiter(t, name, store), apiRoundTrip(bare, query))
 }

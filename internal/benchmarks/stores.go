@@ -25,7 +25,8 @@ func stores(wanted *regexp.Regexp, p *progress) []table {
 	defer stop()
 	var tables []table
 	testing.Benchmark(func(b *testing.B) { // it runs the cleanup functions, which stop the servers and remove their files
-		tables = storeTables(measureStores(ctx, b, wanted, storeBudget, p))
+		all := measureStores(ctx, b, wanted, storeBudget, p)
+		tables = append(storeTables(all), apiTables(ctx, all, p)...)
 		b.SkipNow() // once is enough
 	})
 	return tables

@@ -25,6 +25,7 @@ type question struct {
 	*storeRequest
 
 	sent   bool          // a flight has it
+	again  bool          // a flight had it, and the store did not send it
 	left   bool          // the caller has gone
 	ended  bool          // as done
 	done   chan struct{} // closed when there is an answer
@@ -119,17 +120,25 @@ func (p *part) load(l *Limiter) []*question {
 	return load
 }
 
-// deliver wakes the callers of a flight. It gives back the tokens of those who have gone.
+// deliver wakes the callers of a flight. It gives back the tokens of those who have gone. A question that
+// the store did not send, because no connection was free, is first in the next flight, once.
 func (p *part) deliver(l *Limiter, load []*question, answers []store.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var again []*question
 	for i, w := range load {
+		if errors.Is(answers[i].Err, store.ErrNotSent) && !w.again && !w.left {
+			w.sent, w.again = false, true
+			again = append(again, w)
+			continue
+		}
 		w.answer, w.ended = answers[i], true
 		close(w.done)
 		if w.left && w.answer.Err == nil && w.answer.Decision.Granted > 0 {
 			go l.returnLate(w.Key, w.answer.Decision.Granted)
 		}
 	}
+	p.waiting = append(again, p.waiting...)
 }
 
 // wait waits for the answer to a question, at most until shortly before the deadline of ctx.

@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -238,6 +239,46 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 	time.Sleep(40 * time.Millisecond)
 	if time.Now().After(s.until) {
 		<-ctx.Done()
+	}
+	return s.many.TakeMany(ctx, rs)
+}
+
+// TestFlight_NotSent checks that a flight which found no connection is made again, once.
+func TestFlight_NotSent(t *testing.T) {
+	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &unsent{many: many{newRemote()}}
+			s.left.Store(failures)
+			gate := make(chan struct{})
+			s.set(gate, nil)
+			l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1, OnFailure: bucket.FailClosed})
+			var all sync.WaitGroup
+			all.Go(func() { _, _ = l.Decide(t.Context(), "first") })
+			synctest.Wait()
+			for i := range 3 {
+				all.Go(func() {
+					if _, err := l.Decide(t.Context(), strconv.Itoa(i)); !errors.Is(err, want) {
+						t.Errorf("%d flights without a connection: %v, want %v", failures, err, want)
+					}
+				})
+			}
+			synctest.Wait()
+			close(gate)
+			all.Wait()
+		})
+	}
+}
+
+// unsent is a store that has no connection for some calls.
+type unsent struct {
+	many
+
+	left atomic.Int64
+}
+
+func (s *unsent) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	if s.left.Add(-1) >= 0 {
+		return slices.Repeat([]store.Answer{{Err: store.ErrNotSent}}, len(rs))
 	}
 	return s.many.TakeMany(ctx, rs)
 }

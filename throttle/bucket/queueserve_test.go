@@ -18,7 +18,7 @@ func TestWait_LargeBesideAnotherProcess(t *testing.T) {
 		others        int
 		least, most   int64 // tokens of the large caller in 20 s
 		callsForToken float64
-	}{"beside": {8, 200, 600, 2.2}, "alone": {0, 830, 840, 0.21}} {
+	}{"beside": {8, 100, 700, 4}, "alone": {0, 830, 840, 0.21}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limit, shared := bucket.PerSecond(40), bucket.NewMemoryStore()
