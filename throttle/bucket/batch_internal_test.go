@@ -32,7 +32,7 @@ func TestBatcher_ForgetsIdleKeys(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(maxLeaseFor)
 			synctest.Wait()
-			if keys, queues := len(l.batcher.keys), len(l.queues.byKey); keys != 0 || queues != 0 {
+			if keys, queues := len(l.whole.keys), len(l.queues.byKey); keys != 0 || queues != 0 {
 				t.Errorf("lease %d: got %d keys and %d queues want none", lease, keys, queues)
 			}
 			_ = l.Close()

@@ -64,4 +64,19 @@
 // answer. Leased tokens are used slightly later than they were granted, within the bound
 // documented there. All other decisions are exact, with one exception: tokens that are given back
 // to a [Fixed] bucket in a later period than they were taken in.
+//
+// # The files, in the order of a call
+//
+//	take.go        Take, Decide and the other methods that do not wait
+//	wait.go        Wait; queue.go and queueserve.go have the queue of each key
+//	memorystore.go a store in memory decides here; memorybucket.go and memoryshard.go are its parts
+//	store.go       a remote store: what goes to it, and the policy if it does not decide
+//	part.go        the part of the store with the key, and the state of the key
+//	line.go        the batch that a request joins or begins, and the line in which batches wait
+//	batch.go       one request to the store, for one or more callers
+//	turn.go        a caller waits for its batch, or leaves
+//	call.go        calls for one batch, or for all that wait
+//	ask.go         the store call itself
+//	lease.go       tokens that were fetched ahead
+//	share.go       the local share, which the policy grants
 package bucket

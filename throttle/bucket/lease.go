@@ -8,8 +8,8 @@ import (
 // maxLeaseSpan limits a lease to the tokens that are refilled in this time.
 const maxLeaseSpan = 10 * time.Millisecond
 
-// lease is the tokens of one key that were fetched ahead, or a cached denial. batcher.mu guards
-// it.
+// lease is the tokens of one key that were fetched ahead, or a cached denial. The mutex of its
+// part guards it.
 type lease struct {
 	tokens    int64     // fetched ahead
 	retryAt   time.Time // until then a denial is cached
@@ -49,87 +49,89 @@ func (a *lease) decide(limit *Limit) (Decision, bool) {
 }
 
 // leaseRoom returns the number of tokens that fit into the lease of a key.
-func (b *batcher) leaseRoom(l *Limiter, s *keyState, limit *Limit) int64 {
-	if b.closed {
+func (s *keyState) leaseRoom(l *Limiter, limit *Limit) int64 {
+	if l.closing.Load() {
 		return 0
 	}
 	return max(0, l.config.leaseSize(limit)-s.lease.tokens)
 }
 
-// extendLease puts tokens into the lease, and returns the number that do not fit.
-func (b *batcher) extendLease(l *Limiter, key string, s *keyState, limit *Limit, unused int64, reset time.Duration) int64 {
-	kept := min(unused, b.leaseRoom(l, s, limit))
+// extendLease puts tokens that no caller of a batch uses into the lease, and returns the number that do not
+// fit.
+func (p *part) extendLease(l *Limiter, b *batch, unused int64) int64 {
+	s := b.shared
+	kept := min(unused, s.leaseRoom(l, &b.Limit))
 	if kept == 0 {
 		return unused
 	}
 	s.lease.tokens += kept
-	s.lease.fullAt = time.Now().Add(reset)
-	b.activate(l, key, s, l.config.LeaseFor)
+	s.lease.fullAt = time.Now().Add(b.answer.ResetAfter)
+	p.activate(l, b.Key, s, l.config.LeaseFor)
 	return unused - kept
 }
 
 // cacheDenial caches a denial until half a lease will be refilled. It saves store calls for a
 // bucket that is requested often.
-func (b *batcher) cacheDenial(l *Limiter, key string, s *keyState, current *batch) {
-	size := l.config.leaseSize(current.limit)
-	granted := current.answer.Granted >= int64(current.size-len(current.early))
-	if size == 0 || b.closed || current.err != nil || current.answer.Source != SourceStore || granted {
+func (p *part) cacheDenial(l *Limiter, b *batch) {
+	size := l.config.leaseSize(&b.Limit)
+	if size == 0 || l.closing.Load() || b.err != nil || b.answer.Source != SourceStore || b.answer.Granted >= int64(b.requests) {
 		return
 	}
-	wait := current.answer.RetryAfter
-	if current.limit.Algorithm == Continuous {
-		wait += time.Duration(size/2) * current.limit.Interval()
+	wait := b.answer.RetryAfter
+	if b.Limit.Algorithm == Continuous {
+		wait += time.Duration(size/2) * b.Limit.Interval()
 	}
-	s.lease.retryAt = time.Now().Add(wait)
-	s.lease.fullAt = time.Now().Add(current.answer.ResetAfter)
-	b.activate(l, key, s, min(wait, l.config.LeaseFor))
+	b.shared.lease.retryAt = time.Now().Add(wait)
+	b.shared.lease.fullAt = time.Now().Add(b.answer.ResetAfter)
+	p.activate(l, b.Key, b.shared, min(wait, l.config.LeaseFor))
 }
 
 // forgetDenial drops the cached denial of a key.
-func (b *batcher) forgetDenial(key string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.keys[key]; s != nil {
+func (p *part) forgetDenial(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.keys[key]; s != nil {
 		s.lease.retryAt = time.Time{}
 	}
 }
 
 // activate keeps a lease for a time from now.
-func (b *batcher) activate(l *Limiter, key string, s *keyState, d time.Duration) {
+func (p *part) activate(l *Limiter, key string, s *keyState, d time.Duration) {
 	s.lease.expiresAt = time.Now().Add(d)
 	if !s.lease.active {
 		s.lease.active = true
-		time.AfterFunc(d, func() { b.expire(l, key, s) })
+		time.AfterFunc(d, func() { p.expireLease(l, key, s) })
 	}
 }
 
-// expire ends a lease, or starts its timer again if the lease was extended.
-func (b *batcher) expire(l *Limiter, key string, s *keyState) {
-	b.mu.Lock()
+// expireLease ends a lease, or starts its timer again if the lease was extended.
+func (p *part) expireLease(l *Limiter, key string, s *keyState) {
+	p.mu.Lock()
 	if left := time.Until(s.lease.expiresAt); left > 0 {
-		time.AfterFunc(left, func() { b.expire(l, key, s) })
-		b.mu.Unlock()
+		time.AfterFunc(left, func() { p.expireLease(l, key, s) })
+		p.mu.Unlock()
 		return
 	}
 	unused := s.lease.tokens
 	s.lease = lease{}
-	b.drop(key, s)
-	b.mu.Unlock()
+	p.drop(key, s)
+	p.mu.Unlock()
 	l.giveBack(context.Background(), key, unused)
 }
 
-// close gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched
+// closeLeases gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched
 // ahead afterwards.
-func (b *batcher) close(l *Limiter) {
+func (l *Limiter) closeLeases() {
 	unused := map[string]int64{}
-	b.mu.Lock()
-	b.closed = true
-	for key, s := range b.keys {
-		if s.lease.tokens > 0 {
-			unused[key], s.lease.tokens = s.lease.tokens, 0
+	l.eachPart(func(p *part) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for key, s := range p.keys {
+			if s.lease.tokens > 0 {
+				unused[key], s.lease.tokens = unused[key]+s.lease.tokens, 0
+			}
 		}
-	}
-	b.mu.Unlock()
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.StoreTimeout)
 	defer cancel()
 	for key, n := range unused {

@@ -31,7 +31,6 @@ type Limiter struct {
 	limit   tuned.Settings[ratedLimit, Patch] // of keys without a limit of their own
 	share   *localShare                       // for LocalShare
 	totals  *window.Window                    // counters only: no time passes in it
-	batcher batcher
 	queues  queues
 	waiting atomic.Int64
 	asking  atomic.Int64
@@ -166,7 +165,7 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	close(l.closed)
-	l.batcher.close(l)
+	l.closeLeases()
 	if h := l.config.Hooks.Closed; h != nil {
 		h(l)
 	}

@@ -1,10 +1,8 @@
 package bucket
 
 import (
-	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/remote"
@@ -15,22 +13,30 @@ const (
 	maxWaitingCalls = 512 // that wait for another call to end
 )
 
-// part is a part of a remote store that fails on its own: see [store.Partitioned]. For a [store.ManyTaker],
-// it also combines questions about several keys.
+// part is a part of a remote store that fails on its own: see [store.Partitioned]. It makes the calls for
+// the keys of that part.
 type part struct {
 	guard *remote.Guard
 
-	mu      sync.Mutex
-	flights int
-	waiting []*question
-	timed   bool // a timer will start a flight
+	mu    sync.Mutex
+	keys  map[string]*keyState // keys with a call in flight, a batch or a lease
+	line  []*batch             // that wait for a call
+	calls int                  // that are under way, of a ManyTaker
+	timed bool                 // a timer will make a call
 }
 
-// newPart returns a part of the store. Its guard makes a pause only if no question was answered for
+// keyState is the state of one key that is requested for one token at a time.
+type keyState struct {
+	inFlight bool   // a call is in flight
+	next     *batch // that later callers join; nil if there is none
+	lease    lease
+}
+
+// newPart returns a part of the store. Its guard makes a pause only if no call was answered for
 // some time. Failures alone do not show that the store is down: several servers may share an address,
 // and one of them fails.
 func (l *Limiter) newPart() *part {
-	return &part{guard: remote.NewGuard(remote.Rules{
+	return &part{keys: map[string]*keyState{}, guard: remote.NewGuard(remote.Rules{
 		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls, Waiting: maxWaitingCalls,
 		Failures: failuresToRest, Silence: 2 * l.config.StoreTimeout, Judge: judge,
 	})}
@@ -60,37 +66,36 @@ func (l *Limiter) partOf(key string) *part {
 	return p.(*part)
 }
 
-// ask returns the answer of the store to a question.
-func (p *part) ask(ctx context.Context, l *Limiter, q *storeRequest) (Decision, error) {
-	if l.many == nil {
-		return l.askOne(ctx, p, q)
-	}
-	if p.guard.Resting() {
-		return Decision{}, remote.ErrResting
-	}
-	w, err := p.board(l, q)
-	switch {
-	case err != nil:
-		return Decision{}, err
-	case w != nil:
-		return p.wait(ctx, l, w)
-	}
-	defer p.land(l)
-	return l.askOne(ctx, p, q)
+// eachPart calls f with each part.
+func (l *Limiter) eachPart(f func(*part)) {
+	f(l.whole)
+	l.parts.Range(func(_, p any) bool {
+		f(p.(*part))
+		return true
+	})
 }
 
-// askOne makes a store call for one question, on the goroutine of its caller.
-func (l *Limiter) askOne(ctx context.Context, p *part, q *storeRequest) (Decision, error) {
-	start := time.Now()
-	d, err := remote.Ask(ctx, p.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, q.Request) },
-		func(late Decision) { l.returnLate(q.Key, late.Granted) })
-	if h := l.config.Hooks.StoreCalled; h != nil && wasCalled(err) {
-		l.callHook(ctx, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
+// maxCalls returns the number of calls that a part may make at the same time.
+func (l *Limiter) maxCalls() int {
+	if b, ok := l.config.Store.(store.Bounded); ok {
+		return min(l.config.MaxCalls, max(1, b.MaxCalls()))
 	}
-	return d, err
+	return l.config.MaxCalls
 }
 
-// wasCalled reports whether an error of [remote.Ask] is that of a call.
-func wasCalled(err error) bool {
-	return !errors.Is(err, remote.ErrResting) && !errors.Is(err, remote.ErrBusy)
+// state returns the state of a key. It creates a missing one.
+func (p *part) state(key string) *keyState {
+	s := p.keys[key]
+	if s == nil {
+		s = &keyState{}
+		p.keys[key] = s
+	}
+	return s
+}
+
+// drop deletes the state of a key that has no call in flight, no batch and no lease.
+func (p *part) drop(key string, s *keyState) {
+	if !s.inFlight && s.next == nil && !s.lease.active && p.keys[key] == s {
+		delete(p.keys, key)
+	}
 }

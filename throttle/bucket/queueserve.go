@@ -95,7 +95,11 @@ func (l *Limiter) takeFor(key string, limit *Limit, d demand, collect bool) (Dec
 	if collect {
 		atLeast = 1
 	}
-	return l.callStore(context.Background(), storeRequest{store.Request{Key: key, Limit: *limit, Min: atLeast, Max: d.total}, d.waiters, 0})
+	r := store.Request{Key: key, Limit: *limit, Min: atLeast, Max: d.total}
+	if l.memory != nil {
+		return l.memory.Take(context.Background(), r)
+	}
+	return l.ask(context.Background(), r, d.waiters)
 }
 
 // sleep waits for a time, or until the queue has changed.

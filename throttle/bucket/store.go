@@ -14,73 +14,42 @@ func isCancelable(s store.Store) bool {
 	return ok && c.Cancelable()
 }
 
-// storeRequest is a request to the store, on behalf of one or more requests to the limiter.
-type storeRequest struct {
-	store.Request
-	requests int   // number of requests that wait for the answer
-	ahead    int64 // tokens in Max that are fetched ahead; a policy does not grant them
-}
-
-// callStore calls the store. If the store gives no answer in time, Config.OnFailure decides.
-func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, error) {
-	r := q.Request
-	if l.memory != nil {
-		return l.memory.Take(ctx, r)
-	}
+// ask takes tokens of a remote store. If the store gives no answer in time, Config.OnFailure decides.
+// Requests is the number of requests to the limiter.
+func (l *Limiter) ask(ctx context.Context, r store.Request, requests int) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{Limit: r.Limit.Capacity}, err
 	}
 	l.checkStore()
-	d, err := l.partOf(r.Key).ask(ctx, l, &q)
-	switch {
-	case err == nil:
-		if l.config.OnFailure == LocalShare {
-			l.share.spend(&r, &d)
-		}
-		return d, nil
-	case ctx.Err() != nil:
+	return l.partOf(r.Key).takeSome(ctx, l, r, requests)
+}
+
+// askForOne takes one token, in a call that other callers may share.
+func (l *Limiter) askForOne(ctx context.Context, key string, limit *Limit) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{Limit: limit.Capacity}, err
+	}
+	l.checkStore()
+	return l.partOf(key).takeOne(ctx, l, key, limit)
+}
+
+// decided returns the decision on a batch after its call.
+func (l *Limiter) decided(ctx context.Context, b *batch, d Decision, err error) (Decision, error) {
+	if err != nil {
+		return l.undecided(ctx, b.Request, b.ahead, err)
+	}
+	if l.config.OnFailure == LocalShare {
+		l.share.spend(&b.Request, &d)
+	}
+	return d, nil
+}
+
+// undecided returns the decision on a request that the store did not decide.
+func (l *Limiter) undecided(ctx context.Context, r store.Request, ahead int64, err error) (Decision, error) {
+	if ctx.Err() != nil {
 		return Decision{Limit: r.Limit.Capacity}, ctx.Err()
 	}
-	return l.applyPolicy(ctx, r, q.ahead, err)
-}
-
-// takeChecked calls Store.Take and checks the decision. A denial without RetryAfter would make
-// callers retry at once, without end.
-func (l *Limiter) takeChecked(ctx context.Context, r store.Request) (Decision, error) {
-	d, err := l.config.Store.Take(ctx, r)
-	if err == nil {
-		err = checkDecision(&d, &r)
-	}
-	if err != nil {
-		d = Decision{}
-	}
-	return d, err
-}
-
-// checkDecision returns an error if a decision does not fit its request.
-func checkDecision(d *Decision, r *store.Request) error {
-	if !isValid(d, r.Min, r.Max) {
-		return fmt.Errorf("invalid decision on a request for %d to %d tokens: %+v", r.Min, r.Max, *d)
-	}
-	return nil
-}
-
-// isValid reports whether a decision fits a request for atLeast to atMost tokens.
-func isValid(d *Decision, atLeast, atMost int64) bool {
-	if !d.Allowed {
-		return d.Granted == 0 && d.RetryAfter > 0
-	}
-	return d.Granted >= atLeast && d.Granted <= atMost
-}
-
-// callHook calls Hooks.StoreCalled. A panic is counted: other callers may wait for the answer of the store.
-func (l *Limiter) callHook(ctx context.Context, e StoreEvent) {
-	defer func() {
-		if recover() != nil {
-			l.panics.Add(1)
-		}
-	}()
-	l.config.Hooks.StoreCalled(ctx, e)
+	return l.applyPolicy(ctx, r, ahead, err)
 }
 
 // applyPolicy decides a request after the store has failed with an error.
@@ -148,7 +117,7 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 		return err
 	}
 	err = l.updateStore(ctx, key, func(ctx context.Context) error { return l.config.Store.Reset(ctx, key) })
-	l.batcher.forgetDenial(key)
+	l.partOf(key).forgetDenial(key)
 	return err
 }
 

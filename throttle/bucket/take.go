@@ -132,7 +132,7 @@ func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision)
 	if n == 1 && l.memory == nil && !l.config.OneByOne {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.batcher.take(ctx, l, key, &limit.Limit)
+		*d, err = l.askForOne(ctx, key, &limit.Limit)
 		l.record(ctx, key, 1, d, err)
 		return err
 	}
@@ -144,7 +144,7 @@ func (l *Limiter) take(ctx context.Context, key string, limit *ratedLimit, atLea
 	if l.memory == nil {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.callStore(ctx, storeRequest{Request: store.Request{Key: key, Limit: limit.Limit, Min: atLeast, Max: atMost}, requests: 1})
+		*d, err = l.ask(ctx, store.Request{Key: key, Limit: limit.Limit, Min: atLeast, Max: atMost}, 1)
 		if atMost > 0 {
 			l.record(ctx, key, atMost, d, err)
 		}

@@ -33,21 +33,26 @@ func (c *crowd) Freeze(t testing.TB) {
 	if err := db.QueryRowContext(t.Context(), most).Scan(&slots); err != nil {
 		t.Fatal(err)
 	}
+	take := func() bool {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			return false
+		}
+		var id int64
+		if err := conn.QueryRowContext(t.Context(), c.id).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		c.conns, own = append(c.conns, conn), append(own, id)
+		return true
+	}
 	program.Eventually(t, "all connections are taken", func() string {
-		for len(own) < slots {
-			conn, err := db.Conn(t.Context())
-			if err != nil {
-				break
-			}
-			var id int64
-			if err := conn.QueryRowContext(t.Context(), c.id).Scan(&id); err != nil {
-				t.Fatal(err)
-			}
-			c.conns, own = append(c.conns, conn), append(own, id)
+		for len(own) < slots && take() {
 		}
 		for _, id := range c.others(t, own) {
 			// One that has just ended is an error.
 			_, _ = c.conns[0].ExecContext(t.Context(), fmt.Sprintf(c.end, id))
+			for n := 0; n < 20 && len(own) < slots && !take(); n++ { // at once, before an agent does
+			}
 		}
 		if len(own) < slots {
 			return fmt.Sprintf("%d of %d", len(own), slots)

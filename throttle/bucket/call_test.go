@@ -30,9 +30,9 @@ func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
 	return answers
 }
 
-// TestFlight_CarriesManyKeys checks that questions about several keys share store calls, and that
+// TestCall_CarriesManyKeys checks that questions about several keys share store calls, and that
 // each caller gets the answer about its key.
-func TestFlight_CarriesManyKeys(t *testing.T) {
+func TestCall_CarriesManyKeys(t *testing.T) {
 	// One call for each of the first two questions, if MaxCalls allows two, and one for the others.
 	for maxCalls, want := range map[int]int64{0: 3, 1: 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,9 +59,9 @@ func TestFlight_CarriesManyKeys(t *testing.T) {
 	}
 }
 
-// TestFlight_CallersLeave checks that the tokens of callers that left are given back, and that a
+// TestCall_CallersLeave checks that the tokens of callers that left are given back, and that a
 // question whose caller left before the flight is not sent.
-func TestFlight_CallersLeave(t *testing.T) {
+func TestCall_CallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
@@ -94,9 +94,9 @@ func TestFlight_CallersLeave(t *testing.T) {
 	})
 }
 
-// TestFlight_MaxWaiting checks that the questions above the bound are decided at once, and that no
+// TestCall_MaxWaiting checks that the questions above the bound are decided at once, and that no
 // caller of a store without answers waits longer than two timeouts: for its turn, and for its flight.
-func TestFlight_MaxWaiting(t *testing.T) {
+func TestCall_MaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRemote()
 		r.set(make(chan struct{}), nil)
@@ -125,9 +125,9 @@ func TestFlight_MaxWaiting(t *testing.T) {
 	})
 }
 
-// TestFlight_CallersWaitForTheirFlight checks that a question which has waited for a flight has the
+// TestCall_CallersWaitForTheirFlight checks that a question which has waited for a flight has the
 // whole timeout from then on.
-func TestFlight_CallersWaitForTheirFlight(t *testing.T) {
+func TestCall_CallersWaitForTheirFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
@@ -155,8 +155,8 @@ func TestFlight_CallersWaitForTheirFlight(t *testing.T) {
 	})
 }
 
-// TestFlight_SomeAnswers checks that an error or an invalid decision concerns one key only.
-func TestFlight_SomeAnswers(t *testing.T) {
+// TestCall_SomeAnswers checks that an error or an invalid decision concerns one key only.
+func TestCall_SomeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
@@ -195,9 +195,9 @@ func (w wrong) TakeMany(ctx context.Context, rs []store.Request) []store.Answer 
 	return answers
 }
 
-// TestFlight_WaitsWhileTheStoreAnswers checks that callers wait for their turn, however long the line is,
+// TestCall_WaitsWhileTheStoreAnswers checks that callers wait for their turn, however long the line is,
 // as long as the store answers. A store without answers makes them wait for two timeouts at most.
-func TestFlight_WaitsWhileTheStoreAnswers(t *testing.T) {
+func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		stops    time.Duration // no flight is answered later
 		byPolicy int64
@@ -243,8 +243,8 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 	return s.many.TakeMany(ctx, rs)
 }
 
-// TestFlight_NotSent checks that a flight which found no connection is made again, once.
-func TestFlight_NotSent(t *testing.T) {
+// TestCall_NotSent checks that a flight which found no connection is made again, once.
+func TestCall_NotSent(t *testing.T) {
 	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &unsent{many: many{newRemote()}}

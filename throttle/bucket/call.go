@@ -1,0 +1,138 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
+)
+
+// Of a [store.ManyTaker], batches wait in line while calls are under way. One call then takes many of them.
+const (
+	freeCalls = 2                // calls that are made for one batch, without waiting for others
+	maxMany   = 128              // batches of a call
+	lineDelay = time.Millisecond // the longest time that a batch waits for others
+	maxLine   = 8192             // batches of a part that wait
+)
+
+// call makes the call for a batch that was started. It returns the next batch to call for, if there is one.
+func (p *part) call(ctx context.Context, l *Limiter, b *batch) (next *batch) {
+	d, err := l.askOne(ctx, p, b)
+	next = p.finish(ctx, l, b, d, err)
+	if l.many != nil {
+		p.endCall(l)
+	}
+	return next
+}
+
+// callAll makes the call for a batch, and then for the batches after it.
+func (p *part) callAll(l *Limiter, b *batch) {
+	for b != nil {
+		b = p.call(context.Background(), l, b)
+	}
+}
+
+// startTimer starts another call soon, if batches still wait then.
+func (p *part) startTimer(l *Limiter) {
+	if !p.timed {
+		p.timed = true
+		time.AfterFunc(lineDelay, func() { p.callMore(l) })
+	}
+}
+
+// callMore makes another call for the batches that wait.
+func (p *part) callMore(l *Limiter) {
+	p.mu.Lock()
+	p.timed = false
+	if len(p.line) == 0 || p.calls >= l.maxCalls() {
+		p.mu.Unlock()
+		return
+	}
+	p.calls++
+	p.mu.Unlock()
+	p.callLine(l)
+}
+
+// endCall ends a call, or lets another one follow for the batches that wait.
+func (p *part) endCall(l *Limiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.line) == 0 {
+		p.calls--
+		return
+	}
+	go p.callLine(l)
+}
+
+// callLine makes calls until no batch waits.
+func (p *part) callLine(l *Limiter) {
+	for {
+		load := p.load(l)
+		if len(load) == 0 {
+			return
+		}
+		p.deliver(l, load, l.askMany(p, load))
+	}
+}
+
+// load returns the batches of the next call. If there are none, it ends the call. Batches wait as long as
+// the store answers others. If it does not, they wait for a timeout, and then the policy decides.
+func (p *part) load(l *Limiter) (load []*batch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.guard.Silent(l.config.StoreTimeout) {
+		p.expire(l, time.Now().Add(-l.config.StoreTimeout))
+	}
+	n := 0
+	for ; n < len(p.line) && len(load) < maxMany; n++ {
+		if b := p.line[n]; b.start(l) {
+			load = append(load, b)
+		} else if b.shared != nil { // all callers have left
+			if next := p.release(l, b.Key, b.shared); next != nil {
+				go p.callAll(l, next)
+			}
+		}
+	}
+	p.line = slices.Delete(p.line, 0, n)
+	switch {
+	case len(load) == 0:
+		p.calls--
+	case len(p.line) > 0:
+		p.startTimer(l)
+	}
+	return load
+}
+
+// expire ends the batches that have entered the line before a time.
+func (p *part) expire(l *Limiter, before time.Time) {
+	n := 0
+	for ; n < len(p.line) && !p.line[n].since.After(before); n++ {
+		p.line[n].start(l)
+		go p.finish(context.Background(), l, p.line[n], Decision{}, remote.ErrBusy)
+	}
+	p.line = slices.Delete(p.line, 0, n)
+}
+
+// deliver ends the batches of a call. A batch that the store did not send, because no connection was free,
+// is first in the next call, once.
+func (p *part) deliver(l *Limiter, load []*batch, answers []store.Answer) {
+	var again []*batch
+	for i, b := range load {
+		if errors.Is(answers[i].Err, store.ErrNotSent) && !b.again {
+			b.again = true
+			again = append(again, b)
+			continue
+		}
+		if next := p.finish(context.Background(), l, b, answers[i].Decision, answers[i].Err); next != nil {
+			go p.callAll(l, next)
+		}
+	}
+	if again != nil {
+		p.mu.Lock()
+		p.line = append(again, p.line...)
+		p.mu.Unlock()
+	}
+}
