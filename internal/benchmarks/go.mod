@@ -9,13 +9,11 @@ require (
 	github.com/go-kratos/aegis v0.2.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/sethvargo/go-limiter v0.7.1
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/spillway-go/spillway v0.1.0
 	github.com/spillway-go/spillway/internal/integration v0.0.0
 	github.com/spillway-go/spillway/throttle/grpcthrottle v0.1.0
 	github.com/spillway-go/spillway/throttle/redisstore v0.1.0
-	github.com/throttled/throttled/v2 v2.15.0
 	github.com/zeromicro/go-zero v1.10.3
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
@@ -37,7 +35,6 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/hashicorp/golang-lru v0.5.4 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/pgx/v5 v5.12.0 // indirect

@@ -151,17 +151,11 @@ func (l *runner) together(r *result) {
 
 // run times n operations.
 func (l *runner) run(s *subject, n int) span {
-	who := ofThread
-	if s.unlocked {
-		who = ofProcess
-		runtime.UnlockOSThread()
-		defer runtime.LockOSThread()
-	}
-	before := switches(who)
+	before := switches(ofThread)
 	begin := time.Since(l.base)
 	loop(s.op, n)
 	end := time.Since(l.base)
-	return span{begin: begin, end: end, ops: n, clean: switches(who) == before}
+	return span{begin: begin, end: end, ops: n, clean: switches(ofThread) == before}
 }
 
 // runUntil times up to n operations. It stops early if the other of the pair has finished, because a

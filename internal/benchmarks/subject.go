@@ -2,11 +2,10 @@ package main
 
 // subject is an operation whose cost is measured.
 type subject struct {
-	group    string // the table in which it is reported
-	name     string
-	op       func() error // one operation; must be safe for concurrent use if pair is set
-	pair     bool         // measure it on two processors too
-	unlocked bool         // it switches goroutines, which is slower for a goroutine that is locked to its thread
+	group string // the table in which it is reported
+	name  string
+	op    func() error // one operation; must be safe for concurrent use if pair is set
+	pair  bool         // measure it on two processors too
 
 	// prepare, if not nil, restores the state of the subject before each slice. It is not timed.
 	prepare func()

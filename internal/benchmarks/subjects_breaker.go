@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -12,28 +10,22 @@ import (
 
 // The names of the breaker subjects.
 const (
-	breakerLookup  = "lookup, 1,024 keys, 100 open"
-	breakerHandle  = "handle"
-	breakerOpen    = "lookup, open"
-	breakerMillion = "lookup, 1,000,000 keys at random, 2,000 open"
-	breakerDo      = "Circuit.Do"
+	breakerLookup = "lookup, 1,024 keys, 100 open"
+	breakerHandle = "handle"
+	breakerDo     = "Circuit.Do"
 )
 
 // breakers returns decisions of a breaker, without a call around them, and a call that is counted.
 func breakers() []*subject {
 	ctx := context.Background()
 	few, fewKeys := breakerWith(1024, 100)
-	handle, open := few.Circuit(fewKeys[1023]), fewKeys[0]
+	handle := few.Circuit(fewKeys[1023])
 	return []*subject{
 		{name: breakerLookup, op: lookup(few, fewKeys[100:])},
 		{name: breakerHandle, op: func() error { return handle.CanExecute(ctx) }, pair: true},
-		{name: breakerOpen, op: func() error { return few.CanExecute(ctx, open) }, pair: true, good: isOpen},
-		{name: breakerMillion, op: millionLookups(), good: func(err error) bool { return err == nil || isOpen(err) }},
 		{name: breakerDo, op: func() error { return handle.Do(ctx, noop) }, pair: true},
 	}
 }
-
-func isOpen(err error) bool { return errors.Is(err, breaker.ErrOpen) }
 
 // lookup returns an operation that looks up one key after the other.
 func lookup(m *breaker.Manager, keys []breaker.Key) func() error {
@@ -44,20 +36,6 @@ func lookup(m *breaker.Manager, keys []breaker.Key) func() error {
 			n = 0
 		}
 		return m.CanExecute(ctx, keys[n])
-	}
-}
-
-// millionLookups looks up keys in random order. It creates the keys at the first call, because most
-// runs do not need them.
-func millionLookups() func() error {
-	var next func() error
-	return func() error {
-		if next == nil {
-			m, keys := breakerWith(1_000_000, 2_000)
-			rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-			next = lookup(m, keys)
-		}
-		return next()
 	}
 }
 

@@ -107,10 +107,6 @@ func healthy(name string, p throttle.Priority, c throttle.Config, op func(*throt
 func allowed() []*subject {
 	none := throttle.Config{Policy: throttle.SRE}
 	ctx := context.Background()
-	low := throttle.WithPriority(ctx, throttle.Low)
-	cancellable, cancel := context.WithCancel(ctx)
-	_ = cancel // the context lives as long as the program
-	fallback := func(_ context.Context, err error, _ bool) error { return err }
 	return []*subject{
 		healthy(ourAllowed, throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		healthy(ourLow, throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.Low, noop) }),
@@ -121,10 +117,6 @@ func allowed() []*subject {
 			return err
 		}),
 		healthy(ourAdmit, throttle.High, none, admitAndDone),
-		healthy("allowed, priority from context", throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(low, throttle.High, noop) }),
-		healthy("allowed, cancellable context", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(cancellable, throttle.High, noop) }),
-		healthy("allowed, fallback given", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop, fallback) }),
-		healthy("allowed, Off", throttle.High, throttle.Config{Policy: throttle.SRE, Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		positive(ourPositive, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
 		positive(ourPositiveDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
 		mixed(ourMixed, none),
@@ -206,35 +198,24 @@ func hooked() []*subject {
 	finished := throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {}}
 	both := finished
 	both.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }
-	all := both
-	all.Shed = func(context.Context, throttle.ShedEvent) {}
-	all.FellBack = func(context.Context, throttle.FallbackEvent) {}
 	do := func(t *throttle.Throttle) error { return t.Do(context.Background(), throttle.High, noop) }
-	only := throttle.Hooks{Shed: all.Shed}
-	three := throttle.JoinHooks(all, all, all)
 	return []*subject{
 		healthy(ourFinished, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: finished}, do),
 		healthy(ourBoth, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: both}, do),
-		healthy("allowed, three joined hooks", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: three}, do),
-		healthy("allowed, Shed hook", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: only}, do),
-		shedCall("shed, Shed hook", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed, Hooks: only}, 1),
-		shedCall("shed, three joined hooks", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed, Hooks: three}, 1),
 	}
 }
 
 func shedCalls() []*subject {
-	fallback := func(context.Context, error, bool) error { return nil }
 	return []*subject{
 		shedCall(ourShed, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
 		shedCall(ourShedDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
 		shedCall(ourShedLow, throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
-		shedCall("shed, fallback serves", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1, fallback),
 	}
 }
 
 // shedCall is a call that is shed, after the backend has rejected thousands of calls of each priority up
 // to p. The backend rejects every admitted call.
-func shedCall(name string, p throttle.Priority, c throttle.Config, least float64, fallback ...throttle.Fallback) *subject {
+func shedCall(name string, p throttle.Priority, c throttle.Config, least float64) *subject {
 	ctx := context.Background()
 	t := bench(c)
 	busy := returns(context.DeadlineExceeded)
@@ -245,7 +226,7 @@ func shedCall(name string, p throttle.Priority, c throttle.Config, least float64
 	}
 	return &subject{
 		name: name, pair: true, least: least, tally: shed(t, p),
-		op: func() error { return t.Do(ctx, p, busy, fallback...) },
+		op: func() error { return t.Do(ctx, p, busy) },
 	}
 }
 
@@ -253,10 +234,8 @@ func failures() []*subject {
 	return []*subject{
 		failure(ourTimeout, context.DeadlineExceeded, throttle.Rejected, throttle.FaultTimeout),
 		failure(ourUnavailable, faults.Unavailable(0), throttle.Rejected, throttle.FaultAvailability),
-		rejectedPositive(),
 		failure(ourNotFound, faults.NotFound, throttle.Accepted, throttle.FaultMissing),
 		failure(ourPlain, errPlain, throttle.Accepted, throttle.FaultOther),
-		failure("cancelled by the caller", context.Canceled, throttle.Ignored, throttle.FaultCanceled),
 	}
 }
 
@@ -279,17 +258,6 @@ func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subj
 			good, all = tally()
 			return good, all - prepared
 		},
-	}
-}
-
-// rejectedPositive is a call that the backend rejects during an overload.
-func rejectedPositive() *subject {
-	ctx := context.Background()
-	t := bench(throttle.Config{Policy: throttle.SRE, Rand: drawAdmit})
-	busy := returns(context.DeadlineExceeded)
-	return &subject{
-		name: "rejected, P > 0", pair: true, op: func() error { return t.Do(ctx, throttle.High, busy) },
-		tally: ended(t, throttle.High, throttle.Rejected, throttle.FaultTimeout),
 	}
 }
 

@@ -21,6 +21,9 @@ const peerFailsafe = "failsafe-go throttler, direct"
 // peerGobreaker is the breaker that Circuit.Do is compared with.
 const peerGobreaker = "gobreaker"
 
+// peerRate is the limiter that buckets in memory are compared with.
+const peerRate = "x/time rate"
+
 // unlimited is more events per second than any subject makes.
 const unlimited = 1e9
 
@@ -33,9 +36,8 @@ func peers() []*subject {
 	stat.SetReporter(nil)
 	subjects := []*subject{
 		failsafeAllowed(), failsafeExecutor(), gobreakerAllowed(), goZeroAllowed(), aegisAllowed(), rateAllowed(),
-		failsafeShed(), gobreakerShed(), goZeroShed(), aegisShed(), rateShed(),
+		failsafeShed(), gobreakerShed(), goZeroShed(), aegisShed(),
 	}
-	subjects = append(append(subjects, limiters()...), append(retries(), failsafeBudget())...)
 	for _, s := range subjects {
 		s.group = "peers"
 	}
@@ -137,23 +139,15 @@ func aegisShed() *subject {
 	}
 }
 
-// limited makes a call through x/time's token bucket, which learns nothing from how it ends.
-func limited(l *rate.Limiter) func() error {
-	ctx := context.Background()
-	return func() error {
+// rateAllowed makes calls through x/time's token bucket, which learns nothing from how they end.
+func rateAllowed() *subject {
+	ctx, l := context.Background(), rate.NewLimiter(unlimited, unlimited)
+	return &subject{name: peerRate, pair: true, op: func() error {
 		if !l.Allow() {
 			return errShed
 		}
 		return noop(ctx)
-	}
-}
-
-func rateAllowed() *subject {
-	return &subject{name: peerRate, op: limited(rate.NewLimiter(unlimited, unlimited)), pair: true}
-}
-
-func rateShed() *subject {
-	return &subject{name: peerRateShed, op: limited(rate.NewLimiter(rate.Every(time.Hour), 0)), good: refused, pair: true}
+	}}
 }
 
 // times calls f n times.

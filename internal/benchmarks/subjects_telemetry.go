@@ -6,7 +6,6 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/bucket"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -43,19 +42,9 @@ func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
 	return tel.Hooks()
 }
 
-// bucketHooks returns the hooks of otelthrottle for limiters.
-func (s sdk) bucketHooks() bucket.Hooks {
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
-	if err != nil {
-		panic(err)
-	}
-	return tel.BucketHooks()
-}
-
 // telemetry returns calls that are reported to OpenTelemetry. The first has the default options.
 func telemetry() []*subject {
 	s := newSDK()
-	unsampled, _ := s.traces.Tracer("bench").Start(context.Background(), "unsampled")
 	sampled, _ := sdktrace.NewTracerProvider().Tracer("bench").Start(context.Background(), "sampled")
 	withMetrics := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
 		return healthy(name, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: hooks}, func(t *throttle.Throttle) error {
@@ -64,8 +53,6 @@ func telemetry() []*subject {
 	}
 	return []*subject{
 		withMetrics(ourMetrics, context.Background(), s.hooks()),
-		withMetrics("allowed, metrics on, unsampled parent", unsampled, s.hooks()),
-		withMetrics("allowed, metrics on, no spans", context.Background(), s.hooks(otelthrottle.WithoutSpans())),
 		withMetrics(ourTotals, context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
 		withMetrics("allowed, metrics on, sampled span", sampled, s.hooks(otelthrottle.WithTracerProvider(sdktrace.NewTracerProvider()))),
 		recorded(s),

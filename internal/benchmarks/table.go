@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +15,7 @@ type table struct {
 
 // formats returns the printers of a report, by the value of the flag -format.
 func formats() map[string]func(io.Writer, []table) error {
-	return map[string]func(io.Writer, []table) error{"table": printText, "markdown": printMarkdown, "csv": printCSV}
+	return map[string]func(io.Writer, []table) error{"table": printText, "markdown": printMarkdown}
 }
 
 // printText prints aligned columns, with names on the left and figures on the right.
@@ -59,18 +58,4 @@ func printMarkdown(w io.Writer, tables []table) error {
 		}
 	}
 	return nil
-}
-
-// printCSV starts each row with the heading of its table, so that one file holds all tables.
-func printCSV(w io.Writer, tables []table) error {
-	cw := csv.NewWriter(w)
-	for _, t := range tables {
-		for _, row := range t.rows {
-			if err := cw.Write(append([]string{t.heading}, row...)); err != nil {
-				return err
-			}
-		}
-	}
-	cw.Flush()
-	return cw.Error()
 }
