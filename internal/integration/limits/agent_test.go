@@ -133,7 +133,7 @@ func (a *agent) work(ctx context.Context) error {
 	}
 	errs := make(chan error, total)
 	for i, j := range a.Jobs {
-		do := map[mode]func(context.Context, int, int) error{takeMode: a.ask, waitMode: a.wait, retryMode: a.retry}[j.Mode]
+		do := map[mode]func(context.Context, int, int) error{takeMode: a.ask, waitMode: a.wait}[j.Mode]
 		for who := range j.callers() {
 			all.Go(func() { errs <- do(ctx, i, who) })
 		}
@@ -162,10 +162,10 @@ func (a *agent) printStats() error {
 }
 
 // allow takes one token and records the answer.
-func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) {
+func (a *agent) allow(i, who int, key string) (bucket.Decision, error) {
 	a.change.RLock()
 	defer a.change.RUnlock()
-	end, err := a.journal.begin(decision{Level: l, Job: uint8(i), Then: a.changed, Who: uint16(who), Wanted: 1})
+	end, err := a.journal.begin(decision{Job: uint8(i), Then: a.changed, Who: uint16(who), Wanted: 1})
 	if err != nil {
 		return bucket.Decision{}, err
 	}
@@ -178,7 +178,7 @@ func (a *agent) ask(ctx context.Context, i, who int) error {
 	j := a.Jobs[i]
 	sleep(ctx, j.Pause*time.Duration(who)/time.Duration(j.callers())) // so that they do not all start at once
 	for ctx.Err() == nil {
-		d, err := a.allow(i, who, j.key(who), byCaller)
+		d, err := a.allow(i, who, j.key(who))
 		if err != nil {
 			return err
 		}
@@ -201,30 +201,6 @@ func (a *agent) wait(_ context.Context, i, who int) error {
 	return nil
 }
 
-// retry takes all tokens of its own bucket. After a denial it retries too early, and then at RetryAfter.
-func (a *agent) retry(ctx context.Context, i, who int) error {
-	key := fmt.Sprint(a.Agent, who)
-	for ctx.Err() == nil {
-		d, err := a.allow(i, who, key, byCaller)
-		if err != nil {
-			return err
-		}
-		if d.Allowed {
-			continue
-		}
-		retryAt := time.Now().Round(0).Add(d.RetryAfter) // wall clock, as in the store
-		sleepUntil(retryAt.Add(-d.RetryAfter / 3))
-		if d, err = a.allow(i, who, key, early); err != nil || d.Allowed {
-			continue // judge.retriesHeld checks it
-		}
-		sleepUntil(retryAt)
-		if _, err = a.allow(i, who, key, late); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
@@ -232,12 +208,5 @@ func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-	}
-}
-
-// sleepUntil waits for a time of the wall clock.
-func sleepUntil(t time.Time) {
-	for early := time.Until(t); early > 0; early = time.Until(t) {
-		<-time.After(early)
 	}
 }

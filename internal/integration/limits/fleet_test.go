@@ -22,9 +22,8 @@ const callers = 64
 type mode string
 
 const (
-	takeMode  mode = "take"  // one token, in a loop
-	waitMode  mode = "wait"  // Wait for one token, a number of times
-	retryMode mode = "retry" // one token of an own bucket; a denied caller retries too early, and at RetryAfter
+	takeMode mode = "take" // one token, in a loop
+	waitMode mode = "wait" // Wait for one token, a number of times
 )
 
 // job is a bucket, with the name of the job, from which all agents take tokens.
@@ -227,7 +226,7 @@ func (f *fleet) answers(t *testing.T, agent, name string, l level) history {
 	if err != nil && !os.IsNotExist(err) { // it has just started
 		t.Fatal(err)
 	}
-	return history(all).that(func(d decision) bool { return d.Job == at && d.Level.on(l) })
+	return history(all).that(func(d decision) bool { return d.Job == at && d.Level == l })
 }
 
 // all returns the answers that all agents got for a job, also the killed agents.

@@ -28,16 +28,7 @@ const (
 	byCaller level = iota // the answer that a caller got
 	byStore               // the answer that the limiter got from the store
 	back                  // what the limiter returned to the store, such as an answer after the timeout
-	early                 // the answer to a retry before RetryAfter
-	late                  // the answer to a retry at RetryAfter
 )
-
-// on reports whether an answer of level l belongs to the history of a level. All answers to callers are
-// one history.
-func (l level) on(asked level) bool {
-	ofCallers := func(l level) bool { return l != byStore && l != back }
-	return l == asked || ofCallers(l) && ofCallers(asked)
-}
 
 // decision is a request and its answer. Its times are of the clock of the machine, as in the stores.
 type decision struct {
@@ -49,10 +40,9 @@ type decision struct {
 	Who             uint16
 	Wanted, Granted int32
 	Asked, Answered int64 // nanoseconds since 1970
-	RetryAfter      int64
 }
 
-const slotSize = 8 + 8 + 3*8
+const slotSize = 8 + 8 + 2*8
 
 func (d *decision) slot() []byte {
 	slot := append(make([]byte, 0, slotSize), byte(d.Outcome), byte(d.Level), byte(d.Source), d.Job, 0, 0)
@@ -62,7 +52,7 @@ func (d *decision) slot() []byte {
 	slot = binary.LittleEndian.AppendUint16(slot, d.Who)
 	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Wanted))
 	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Granted))
-	for _, n := range []int64{d.Asked, d.Answered, d.RetryAfter} {
+	for _, n := range []int64{d.Asked, d.Answered} {
 		slot = binary.LittleEndian.AppendUint64(slot, uint64(n))
 	}
 	return slot
@@ -74,7 +64,7 @@ func readSlot(slot []byte) decision {
 		Outcome: outcome(slot[0]), Level: level(slot[1]), Source: bucket.Source(slot[2]), Job: slot[3], Then: slot[4] != 0,
 		Who:    binary.LittleEndian.Uint16(slot[6:]),
 		Wanted: int32(binary.LittleEndian.Uint32(slot[8:])), Granted: int32(binary.LittleEndian.Uint32(slot[12:])),
-		Asked: number(16), Answered: number(24), RetryAfter: number(32),
+		Asked: number(16), Answered: number(24),
 	}
 }
 
@@ -96,7 +86,7 @@ func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
 		if err != nil {
 			d.Outcome = failed
 		}
-		d.Source, d.Granted, d.RetryAfter = a.Source, int32(a.Granted), int64(a.RetryAfter)
+		d.Source, d.Granted = a.Source, int32(a.Granted)
 		_ = j.write(at, d) // on an error it stays pending, which the judge allows for
 	}, nil
 }

@@ -88,7 +88,7 @@ func simulate(t *testing.T, j job, s *faulty, of simulation) []history {
 // merged returns the answers of a level from several histories.
 func merged(histories []history, l level) (all history) {
 	for _, h := range histories {
-		all = append(all, h.that(func(d decision) bool { return d.Level.on(l) })...)
+		all = append(all, h.that(func(d decision) bool { return d.Level == l })...)
 	}
 	return all
 }
@@ -101,7 +101,7 @@ func TestJudges(t *testing.T) {
 	}
 	for name, m := range map[string]struct {
 		corrupt corruption
-		want    string // the complaints: too much, too little, wrong RetryAfter
+		want    string // the complaint: too much or too little
 	}{
 		"honest": {nil, ""},
 		"grants a token twice": {func(s *faulty, n int64, r store.Request, d *bucket.Decision) error {
@@ -122,21 +122,12 @@ func TestJudges(t *testing.T) {
 			}
 			return nil
 		}, "much"},
-		"returns a RetryAfter that is too short": {func(_ *faulty, _ int64, _ store.Request, d *bucket.Decision) error {
-			d.RetryAfter = (d.RetryAfter + 1) / 2
-			return nil
-		}, "retry kept"},
-		"returns a RetryAfter that is too long": {func(_ *faulty, _ int64, _ store.Request, d *bucket.Decision) error {
-			d.RetryAfter = d.RetryAfter * 3 / 2
-			return nil
-		}, "retry kept"},
 	} {
-		for _, j := range append(contested(engine{})[1:], retryJob()) {
+		for _, j := range contested(engine{})[1:] {
 			j.Pause = 250 * time.Millisecond
 			t.Run(name+", "+j.Name, func(t *testing.T) {
 				for complaint, got := range verdict(j, simulate(t, j, &faulty{corrupt: m.corrupt}, short())) {
-					excused := (complaint == "retry" || complaint == "kept") && (m.want == "much" || m.want == "little")
-					if want := strings.Contains(m.want, complaint); (got != "") != want && !excused {
+					if want := m.want == complaint; (got != "") != want {
 						t.Errorf("%s: got %.300q want a complaint: %v", complaint, got, want)
 					}
 				}
@@ -148,23 +139,10 @@ func TestJudges(t *testing.T) {
 // verdict returns the complaints by kind.
 func verdict(j job, histories []history) map[string]string {
 	h, judge := merged(histories, byCaller), judge{limit: j.Limit}
-	switch {
-	case j.Mode == retryMode:
-		var faults []string
-		for _, own := range histories {
-			wrong, _, _ := judge.retriesHeld(own.that(func(d decision) bool { return d.Level.on(byCaller) }))
-			faults = append(faults, wrong...)
-		}
-		return map[string]string{"kept": strings.Join(faults, "; ")}
-	case j.Limit.Algorithm == bucket.Fixed:
-		return map[string]string{
-			"much": judge.fixedTooMuch(h), "little": judge.fixedUsed(h, 0).tooLittle(0.99), "retry": strings.Join(judge.fixedRetries(h), "; "),
-		}
+	if j.Limit.Algorithm == bucket.Fixed {
+		return map[string]string{"much": judge.fixedTooMuch(h), "little": judge.fixedUsed(h, 0).tooLittle(0.99)}
 	}
-	faults, _, _ := judge.retries(h)
-	return map[string]string{
-		"much": judge.tooMuch(h, 0), "little": judge.used(h).tooLittle(0.99), "retry": strings.Join(faults, "; "),
-	}
+	return map[string]string{"much": judge.tooMuch(h, 0), "little": judge.used(h).tooLittle(0.99)}
 }
 
 // TestJudges_Policies applies the checks of one policy to another.
@@ -196,7 +174,7 @@ func TestJudges_Changes(t *testing.T) {
 	}
 	deny := func(then bool, at time.Duration) decision {
 		d := grant(then, at, at, 0)
-		d.Wanted, d.RetryAfter = 1, 1
+		d.Wanted = 1
 		return d
 	}
 	const s = time.Second

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -17,7 +16,7 @@ import (
 type judge struct {
 	limit bucket.Limit
 	then  bucket.Limit  // after a change
-	tick  time.Duration // resolution of the store's clock; RetryAfter is rounded up to it
+	tick  time.Duration // resolution of the store's clock
 }
 
 // history is the answers about one bucket.
@@ -194,89 +193,6 @@ func spent(h history, until int64) (u use) {
 	return u
 }
 
-// retries checks RetryAfter of each denial of one token. It must be minimal: no caller gets a token
-// earlier. It must be enough: a caller gets a token after it, unless another caller took it.
-func (j judge) retries(h history) (faults []string, early, late int) {
-	tick, interval := int64(j.tick), int64(j.limit.Interval())
-	denials := h.that(func(d decision) bool { return emptied(d) && d.Granted == 0 })
-	perhaps := h.that(func(d decision) bool { return granted(d) || unknown(d) })
-	slices.SortFunc(denials, byAsked)
-	slices.SortFunc(perhaps, byAsked)
-	latest := make([]int64, len(perhaps)) // latest time at which one of those up to here was granted
-	for i, d := range perhaps {
-		latest[i] = d.Answered
-		if unknown(d) {
-			latest[i] = math.MaxInt64
-		}
-		if i > 0 {
-			latest[i] = max(latest[i], latest[i-1])
-		}
-	}
-	for _, d := range denials {
-		if d.RetryAfter <= 0 || d.RetryAfter >= interval+max(tick, 1) {
-			faults = append(faults, fmt.Sprintf("denied for %v, and a token comes every %v", time.Duration(d.RetryAfter), j.limit.Interval()))
-		}
-		due := d.Asked + d.RetryAfter - 2*tick
-		if due > d.Answered {
-			early++
-		}
-		next := sort.Search(len(perhaps), func(i int) bool { return perhaps[i].Asked > d.Answered })
-		for _, g := range perhaps[next:] {
-			if g.Asked >= due {
-				break
-			}
-			if granted(g) && g.Answered < due {
-				faults = append(faults, fmt.Sprintf("denied for %v, but a token was granted %v before that",
-					time.Duration(d.RetryAfter), time.Duration(due-g.Answered)))
-			}
-		}
-		after := d.Answered + d.RetryAfter + tick
-		again := sort.Search(len(denials), func(i int) bool { return denials[i].Asked >= after })
-		if again == len(denials) {
-			continue
-		}
-		late++
-		n := sort.Search(len(perhaps), func(i int) bool { return perhaps[i].Asked > denials[again].Answered })
-		if n == 0 || latest[n-1] < d.Asked {
-			faults = append(faults, fmt.Sprintf("denied for %v, and denied again after %v, with no token granted between",
-				time.Duration(d.RetryAfter), time.Duration(denials[again].Asked-d.Answered)))
-		}
-	}
-	return faults, early, late
-}
-
-// retriesHeld checks retries of callers with their own bucket, just before RetryAfter and at it.
-func (j judge) retriesHeld(h history) (faults []string, before, after int) {
-	byWho := map[uint16]history{}
-	slices.SortStableFunc(h, byAsked)
-	for _, d := range h {
-		byWho[d.Who] = append(byWho[d.Who], d)
-	}
-	for _, own := range byWho {
-		var denial decision
-		for _, d := range own {
-			switch {
-			case d.Outcome != answered:
-				continue
-			case d.Level == byCaller:
-				denial = d
-			case d.Level == early && d.Answered < denial.Asked+denial.RetryAfter-2*int64(j.tick):
-				before++
-				if granted(d) {
-					faults = append(faults, fmt.Sprintf("RetryAfter was %v: granted before that", time.Duration(denial.RetryAfter)))
-				}
-			case d.Level == late:
-				after++
-				if !granted(d) {
-					faults = append(faults, fmt.Sprintf("RetryAfter was %v: denied after that, for %v",
-						time.Duration(denial.RetryAfter), time.Duration(d.RetryAfter)))
-				}
-			}
-		}
-	}
-	return faults, before, after
-}
-
 // periods returns the first and the last period of the grid with a request or an answer.
 func (j judge) periods(h history) (first, last int64) {
 	for i, d := range h {
@@ -336,21 +252,6 @@ func (j judge) fixedUsed(h history, from int64) use {
 		}
 	}
 	return u
-}
-
-// fixedRetries checks that RetryAfter of a denial leads to the beginning of the next period.
-func (j judge) fixedRetries(h history) (faults []string) {
-	period, tick := int64(j.limit.Period), int64(j.tick)
-	for _, d := range h {
-		if d.Outcome != answered || d.Granted > 0 {
-			continue
-		}
-		retryAt := d.Answered + d.RetryAfter
-		if d.RetryAfter > period+tick || retryAt-retryAt%period < d.Asked+d.RetryAfter-2*tick {
-			faults = append(faults, fmt.Sprintf("denied %v after the border of a period for %v", time.Duration(d.Asked%period), time.Duration(d.RetryAfter)))
-		}
-	}
-	return faults
 }
 
 // change checks the answers before, during and after a change of the limit. After it the new limit is the

@@ -164,8 +164,8 @@ func (f *fleet) logGrants(t *testing.T, j job) {
 	h := f.all(t, j.Name, byStore)
 	slices.SortFunc(h, byAsked)
 	for _, d := range h.that(func(d decision) bool { return granted(d) || unknown(d) }) {
-		t.Logf("asked after %v for %d, answered %v later (outcome %d): %d granted, retry after %v",
-			time.Duration(d.Asked-h[0].Asked), d.Wanted, time.Duration(d.Answered-d.Asked), d.Outcome, d.Granted, time.Duration(d.RetryAfter))
+		t.Logf("asked after %v for %d, answered %v later (outcome %d): %d granted",
+			time.Duration(d.Asked-h[0].Asked), d.Wanted, time.Duration(d.Answered-d.Asked), d.Outcome, d.Granted)
 	}
 }
 

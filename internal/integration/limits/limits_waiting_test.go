@@ -57,39 +57,6 @@ func starved(h history, waiters, rounds int) string {
 	return ""
 }
 
-// retryJob is a job in which each caller has its own bucket.
-func retryJob() job {
-	return job{
-		Name: "own", Mode: retryMode, Callers: 2, Policy: bucket.FailClosed, Timeout: longTimeout,
-		Limit: bucket.Limit{Capacity: 2, Refill: 2, Period: 400 * time.Millisecond},
-	}
-}
-
-// retriesAsReported checks that RetryAfter is enough, and not too long.
-func retriesAsReported(t *testing.T, e engine) {
-	const enough = 6
-	j := retryJob()
-	f := newFleet(t, e, "retries", j)
-	var faults []string
-	program.Eventually(t, "callers have retried too early, and in time", func() string {
-		var before, after int
-		for _, name := range f.names() {
-			wrong, b, a := f.judge(j).retriesHeld(f.answers(t, name, j.Name, byCaller))
-			faults, before, after = append(faults, wrong...), before+b, after+a
-		}
-		if len(faults) == 0 && (before < enough || after < enough) {
-			return fmt.Sprintf("%d and %d want %d", before, after, enough)
-		}
-		t.Logf("%d retries before RetryAfter, %d at it", before, after)
-		return ""
-	})
-	for _, fault := range faults {
-		t.Error(fault)
-	}
-	f.checkCounts(t, f.stop(t))
-	f.checkUnfailing(t)
-}
-
 // fetchesAhead checks that processes with leases grant at most the limit and the tokens of their leases,
 // and that they use the limit. In the middle one of them is frozen, with its lease.
 func fetchesAhead(t *testing.T, e engine) {
