@@ -8,20 +8,14 @@ import (
 // board is a dashboard as the rules look at it.
 type board struct {
 	file string
-	keys map[string]json.RawMessage // everything at the top
 
-	UID           string   `json:"uid"`
-	Title         string   `json:"title"`
-	Description   string   `json:"description"`
-	Tags          []string `json:"tags"`
-	SchemaVersion int      `json:"schemaVersion"`
-	Editable      *bool    `json:"editable"`
-	GraphTooltip  int      `json:"graphTooltip"`
-	Refresh       any      `json:"refresh"`
-	Timezone      string   `json:"timezone"`
-	Links         []link   `json:"links"`
-	Panels        []panel  `json:"panels"`
-	Templating    struct {
+	UID         string   `json:"uid"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Links       []link   `json:"links"`
+	Panels      []panel  `json:"panels"`
+	Templating  struct {
 		List []variable `json:"list"`
 	} `json:"templating"`
 	Annotations struct {
@@ -30,16 +24,15 @@ type board struct {
 }
 
 type panel struct {
-	ID          int         `json:"id"`
-	Type        string      `json:"type"`
-	Title       string      `json:"title"`
-	Description string      `json:"description"`
-	Collapsed   bool        `json:"collapsed"`
-	Datasource  *datasource `json:"datasource"`
-	GridPos     place       `json:"gridPos"`
-	Panels      []panel     `json:"panels"`
-	Targets     []target    `json:"targets"`
-	Links       []link      `json:"links"`
+	ID          int      `json:"id"`
+	Type        string   `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Collapsed   bool     `json:"collapsed"`
+	GridPos     place    `json:"gridPos"`
+	Panels      []panel  `json:"panels"`
+	Targets     []target `json:"targets"`
+	Links       []link   `json:"links"`
 	FieldConfig struct {
 		Defaults  field `json:"defaults"`
 		Overrides []struct {
@@ -52,7 +45,7 @@ type panel struct {
 			DisplayMode, Placement, SortBy string
 			Calcs                          []string
 		} `json:"legend"`
-		GraphMode, TextMode string
+		TextMode string
 	} `json:"options"`
 }
 
@@ -64,7 +57,6 @@ type field struct {
 	Links      []link   `json:"links"`
 	Max        *float64 `json:"max"`
 	NoValue    string   `json:"noValue"`
-	Mappings   []mapping
 	Thresholds struct {
 		Steps []struct {
 			Color string   `json:"color"`
@@ -73,23 +65,17 @@ type field struct {
 	} `json:"thresholds"`
 }
 
-type mapping struct {
-	Type    string
-	Options json.RawMessage
-}
-
 type property struct {
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value"`
 }
 
 type target struct {
-	Datasource *datasource `json:"datasource"`
-	Expr       string      `json:"expr"`
-	Legend     string      `json:"legendFormat"`
-	Format     string      `json:"format"`
-	Exemplar   bool        `json:"exemplar"`
-	RefID      string      `json:"refId"`
+	Expr     string `json:"expr"`
+	Legend   string `json:"legendFormat"`
+	Format   string `json:"format"`
+	Exemplar bool   `json:"exemplar"`
+	RefID    string `json:"refId"`
 }
 
 type variable struct {
@@ -97,7 +83,6 @@ type variable struct {
 	Multi, IncludeAll                       bool
 	Refresh, Sort, Hide                     int
 	Query, Current                          any
-	Datasource                              *datasource
 }
 
 type annotation struct {
@@ -106,12 +91,9 @@ type annotation struct {
 
 	UseValueForTime         bool
 	TitleFormat, TextFormat string
-	Name                    string      `json:"name"`
-	Expr                    string      `json:"expr"`
-	Datasource              *datasource `json:"datasource"`
+	Name                    string `json:"name"`
+	Expr                    string `json:"expr"`
 }
-
-type datasource struct{ Type, UID string }
 
 type link struct{ Title, Type, URL string }
 
@@ -120,9 +102,6 @@ func readBoard(t *testing.T, file string, text []byte) board {
 	t.Helper()
 	b := board{file: file}
 	if err := json.Unmarshal(text, &b); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	if err := json.Unmarshal(text, &b.keys); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return b

@@ -31,35 +31,6 @@ func (b board) everyTarget(check func(expr string) string) []string {
 	})
 }
 
-func checkPanelTypes(b board) []string {
-	known := []string{"stat", "timeseries", "table", "bargauge"}
-	return b.every(func(p panel) []string {
-		if !slices.Contains(known, p.Type) {
-			return []string{fmt.Sprintf("type %q: want one of %v", p.Type, known)}
-		}
-		return nil
-	})
-}
-
-func checkDatasources(b board) []string {
-	found := b.every(func(p panel) []string {
-		ok := isVariable(p.Datasource)
-		for _, t := range p.Targets {
-			ok = ok && isVariable(t.Datasource)
-		}
-		if !ok {
-			return []string{"a data source is not ${datasource}"}
-		}
-		return nil
-	})
-	for _, a := range b.Annotations.List {
-		if a.BuiltIn == 0 && !isVariable(a.Datasource) {
-			found = append(found, a.Name+": the annotation's data source is not ${datasource}")
-		}
-	}
-	return found
-}
-
 func checkDescriptions(b board) []string {
 	titles := map[string]int{}
 	found := b.every(func(p panel) []string {
@@ -149,43 +120,4 @@ func checkThresholds(b board) []string {
 		}
 		return nil
 	})
-}
-
-func checkPlaces(b board) []string {
-	var found []string
-	ids := map[int]bool{}
-	check := func(panels []panel) {
-		taken := map[[2]int]string{}
-		for _, p := range panels {
-			if p.ID == 0 || ids[p.ID] {
-				found = append(found, fmt.Sprintf("%s: id %d is taken or 0", p.Title, p.ID))
-			}
-			ids[p.ID] = true
-			if g := p.GridPos; g.X < 0 || g.W < 1 || g.H < 1 || g.X+g.W > 24 {
-				found = append(found, fmt.Sprintf("%s: %+v is not within 24 columns", p.Title, g))
-				continue
-			}
-			if other := occupy(taken, p); other != "" {
-				found = append(found, p.Title+" overlaps "+other)
-			}
-		}
-	}
-	check(b.Panels)
-	for _, p := range b.Panels {
-		check(p.Panels)
-	}
-	return found
-}
-
-// occupy marks the cells of a panel. It returns the title of a panel that has one of them already.
-func occupy(taken map[[2]int]string, p panel) (other string) {
-	for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
-		for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
-			if was, ok := taken[[2]int{x, y}]; ok {
-				other = was
-			}
-			taken[[2]int{x, y}] = p.Title
-		}
-	}
-	return other
 }

@@ -140,88 +140,6 @@ func (b board) hasGraph(id int) bool {
 	return slices.ContainsFunc(b.open(), func(p panel) bool { return p.ID == id && p.Type == "timeseries" })
 }
 
-// missing returns how a missing number looks among the mappings: found, its text and its color.
-func missing(mappings []mapping) (text, color string, found bool) {
-	for _, m := range mappings {
-		var of struct {
-			Match  string
-			Result struct{ Text, Color string }
-		}
-		if m.Type == "special" && json.Unmarshal(m.Options, &of) == nil && of.Match == "null+nan" {
-			return of.Result.Text, of.Result.Color, true
-		}
-	}
-	return "", "", false
-}
-
-// checkNullColors: without a mapping a missing number has the color of the first threshold, which is often green.
-func checkNullColors(b board) []string {
-	return b.every(func(p panel) []string {
-		if p.Type != "stat" && p.Type != "bargauge" {
-			return nil
-		}
-		if text, color, ok := missing(p.FieldConfig.Defaults.Mappings); !ok || text != p.FieldConfig.Defaults.NoValue || color != "text" {
-			return []string{fmt.Sprintf("a missing number is %q in %q, found %v: want its noValue in gray", text, color, ok)}
-		}
-		return nil
-	})
-}
-
-// checkEmptyCells: the noValue of a table is for each of its cells too, unless they have one of their own.
-func checkEmptyCells(b board) []string {
-	return b.every(func(p panel) []string {
-		if p.Type != "table" {
-			return nil
-		}
-		var found []string
-		lists := map[string][]mapping{"the table": p.FieldConfig.Defaults.Mappings}
-		for _, o := range p.FieldConfig.Overrides {
-			for _, property := range o.Properties {
-				var own []mapping
-				if property.ID == "mappings" && json.Unmarshal(property.Value, &own) == nil {
-					lists[o.Matcher.Options] = own
-				}
-			}
-		}
-		for of, list := range lists {
-			if text, color, ok := missing(list); !ok || text != "" || color != "transparent" {
-				found = append(found, fmt.Sprintf("an empty cell of %s is %q in %q, found %v: want nothing", of, text, color, ok))
-			}
-		}
-		if !p.emptyNoValue() {
-			found = append(found, "empty cells say "+p.FieldConfig.Defaults.NoValue)
-		}
-		return found
-	})
-}
-
-// emptyNoValue reports whether no cell says what an empty table says.
-func (p panel) emptyNoValue() bool {
-	for _, o := range p.FieldConfig.Overrides {
-		for _, property := range o.Properties {
-			if o.Matcher.ID == "byRegexp" && o.Matcher.Options == "/.*/" && property.ID == "noValue" && string(property.Value) == `""` {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// checkCellLinks: a text in an empty cell makes a link to nothing.
-func checkCellLinks(b board) []string {
-	return b.every(func(p panel) []string {
-		var found []string
-		for _, o := range p.FieldConfig.Overrides {
-			for _, property := range o.Properties {
-				if p.Type == "table" && property.ID == "links" && !p.emptyNoValue() {
-					found = append(found, "empty cells of "+o.Matcher.Options+" are links")
-				}
-			}
-		}
-		return found
-	})
-}
-
 // checkWorst wants the worst thing and its name: a mean hides a small one that fails.
 func checkWorst(b board) []string {
 	named := regexp.MustCompile(`^(?:label_replace\(label_join\()?(?:topk|bottomk)\(1, |0 \* topk\(1, `)
@@ -234,16 +152,6 @@ func checkWorst(b board) []string {
 			if !counts && (!named.MatchString(t.Expr) || p.Options.TextMode != "value_and_name" || !strings.Contains(t.Legend, "{{")) {
 				return []string{"the number of several things: want that of the worst, and its name, in " + t.Expr}
 			}
-		}
-		return nil
-	})
-}
-
-// checkNoSparklines: the number stands upon its own line.
-func checkNoSparklines(b board) []string {
-	return b.every(func(p panel) []string {
-		if p.Type == "stat" && p.Options.GraphMode != "none" {
-			return []string{"a graph behind the number"}
 		}
 		return nil
 	})

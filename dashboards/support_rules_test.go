@@ -8,7 +8,7 @@ import (
 )
 
 // A rule checks one dashboard and returns its faults. A rule with the name of a rule of Grafana's
-// dashboard-linter checks the same, or more.
+// dashboard-linter checks the same, or more. What package grafana makes the same for all panels has no rule.
 type rule struct {
 	name  string
 	check func(board) []string
@@ -18,20 +18,13 @@ func rules() []rule {
 	return []rule{
 		{"uid", checkUID},
 		{"title", checkTitle},
-		{"provisioning", checkProvisioning},
-		{"schema", checkSchema},
-		{"uneditable-dashboard", checkUneditable},
-		{"template-datasource", checkDatasourceVariable},
 		{"template-variables", checkVariables},
-		{"panel-type", checkPanelTypes},
-		{"panel-datasource", checkDatasources},
 		{"panel-title-description", checkDescriptions},
 		{"panel-units", checkUnits},
 		{"panel-no-value", checkNoValues},
 		{"panel-no-targets", checkTargets},
 		{"panel-legend", checkLegends},
 		{"panel-thresholds", checkThresholds},
-		{"panel-places", checkPlaces},
 		{"panel-count", checkCount},
 		{"target-rate-interval", checkWindows},
 		{"target-job-instance", checkMatchers},
@@ -45,11 +38,7 @@ func rules() []rule {
 		{"header-width", checkHeaderWidths},
 		{"board-height", checkBoardHeight},
 		{"annotation-marks", checkAnnotations},
-		{"null-color", checkNullColors},
-		{"table-empty-cells", checkEmptyCells},
-		{"table-cell-links", checkCellLinks},
 		{"stat-worst", checkWorst},
-		{"stat-sparkline", checkNoSparklines},
 		{"quantile-color", checkQuantileColors},
 	}
 }
@@ -81,44 +70,6 @@ func checkTitle(b board) []string {
 	return nil
 }
 
-// checkProvisioning refuses what only the wizard for imports understands, and what belongs to one Grafana alone.
-func checkProvisioning(b board) []string {
-	var found []string
-	for _, key := range []string{"id", "__inputs", "__requires", "__elements", "version", "gnetId"} {
-		if _, ok := b.keys[key]; ok {
-			found = append(found, key+" is there: a Grafana that provisions from files does not resolve it")
-		}
-	}
-	return found
-}
-
-func checkSchema(b board) []string {
-	_, isText := b.Refresh.(string)
-	if b.SchemaVersion != 39 || !isText || b.GraphTooltip != 1 || b.Timezone == "" {
-		return []string{fmt.Sprintf("schemaVersion %d, refresh %v, graphTooltip %d: want 39, a text, 1", b.SchemaVersion, b.Refresh, b.GraphTooltip)}
-	}
-	return nil
-}
-
-func checkUneditable(b board) []string {
-	if b.Editable == nil || *b.Editable {
-		return []string{"editable: changes made in Grafana would be lost at the next start"}
-	}
-	return nil
-}
-
-func checkDatasourceVariable(b board) []string {
-	if len(b.Templating.List) == 0 {
-		return []string{"no variables"}
-	}
-	v := b.Templating.List[0]
-	current, _ := v.Current.(map[string]any)
-	if v.Name != "datasource" || v.Label != "Data source" || v.Type != "datasource" || v.Query != "prometheus" || len(current) > 0 {
-		return []string{fmt.Sprintf("the first variable is %+v: want datasource, of type datasource, for prometheus, with nothing saved", v)}
-	}
-	return nil
-}
-
 func checkVariables(b board) []string {
 	want := []string{"datasource", "cluster", "namespace", "job", "instance", "throttle", "priority"}
 	switch b.UID { // which know no priorities
@@ -144,7 +95,7 @@ func checkVariables(b board) []string {
 		if v.Name == "cluster" { // which many do not have
 			all = ".*"
 		}
-		if !v.Multi || !v.IncludeAll || v.AllValue != all || v.Refresh != 2 || v.Sort != 1 || !isVariable(v.Datasource) ||
+		if !v.Multi || !v.IncludeAll || v.AllValue != all || v.Refresh != 2 || v.Sort != 1 ||
 			!strings.EqualFold(v.Label, v.Name) || !strings.HasPrefix(v.Definition, "label_values(") {
 			found = append(found, fmt.Sprintf("variable %s is %+v: want any number of values, all of them %s, sorted, asked for as the time changes", v.Name, v, all))
 		}
@@ -156,8 +107,4 @@ func checkVariables(b board) []string {
 		found = append(found, fmt.Sprintf("variables %v: want %v first", names, want))
 	}
 	return found
-}
-
-func isVariable(d *datasource) bool {
-	return d != nil && d.Type == "prometheus" && d.UID == "${datasource}"
 }
