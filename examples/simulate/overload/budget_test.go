@@ -102,7 +102,7 @@ func TestCertainRejections(t *testing.T) {
 // TestOthersDoNotAskWhatARejectionSays plays the policies for which all rejections are alike.
 func TestOthersDoNotAskWhatARejectionSays(t *testing.T) {
 	s := shortened(scenario(t, "over5"), 30)
-	for _, name := range []string{"sre", "tiered-v1", "adaptive", "gobreaker", "aimd"} {
+	for _, name := range []string{"sre", "tiered-v1", "adaptive", "gobreaker"} {
 		p := policy(t, name)
 		p.Retry = "budget"
 		doubtful, certain := play(t, s, p, 1, Options{Clients: 10}), play(t, s, p, 1, Options{Clients: 10, Certain: true})
