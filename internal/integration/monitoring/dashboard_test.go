@@ -13,24 +13,12 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A dashboard has the parts of a dashboard file that make queries.
+// A dashboard has the parts of a dashboard file that make queries, and those that decide how the answers look.
 type dashboard struct {
-	UID         string
-	Panels      []panel
+	UID, Title  string
+	Panels      []*panel
 	Templating  struct{ List []variable }
 	Annotations struct{ List []annotation }
-}
-
-// A panel may be a row, which has panels of its own while it is collapsed.
-type panel struct {
-	Type, Title string
-	Targets     []target
-	Panels      []panel
-}
-
-type target struct {
-	Expr              string
-	Instant, Exemplar bool
 }
 
 // A variable is a variable of a dashboard.
@@ -83,7 +71,7 @@ func (d dashboard) questions(t *testing.T, file string) []question {
 	return append(all, questionsOf(d.Panels, file)...)
 }
 
-func questionsOf(panels []panel, where string) []question {
+func questionsOf(panels []*panel, where string) []question {
 	var all []question
 	for _, p := range panels {
 		here := where + ", " + p.Type + " " + p.Title

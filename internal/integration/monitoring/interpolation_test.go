@@ -3,7 +3,6 @@ package monitoring
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,24 +162,6 @@ func TestInterpolation(t *testing.T) {
 	for _, text := range []string{"$unknown", "${name:csv}"} {
 		if got, err := inGrafana(chosen).apply(text); err == nil {
 			t.Errorf("%s: got %s want an error", text, got)
-		}
-	}
-}
-
-// TestVariables_OfferAll checks that every variable has the option All, as the other tests assume.
-func TestVariables_OfferAll(t *testing.T) {
-	for file, d := range readDashboards(t) {
-		for _, v := range d.Templating.List {
-			all := ".+"
-			if v.Name == "cluster" { // which many do not have
-				all = ".*"
-			}
-			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != all) {
-				t.Errorf("%s, variable %s: got multi %v, includeAll %v, allValue %q want true, true and %s", file, v.Name, v.Multi, v.IncludeAll, v.AllValue, all)
-			}
-			if !slices.Contains([]string{"query", "custom", "textbox", "datasource"}, v.Type) {
-				t.Errorf("%s, variable %s: got type %s, which these tests do not know", file, v.Name, v.Type)
-			}
 		}
 	}
 }

@@ -12,11 +12,16 @@ import (
 	"testing"
 )
 
-// A shownPanel has what decides how a panel looks, and what it shows.
-type shownPanel struct {
+// A panel has its queries, what decides how it looks, and what it shows. It may be a row, which has panels of its own while
+// it is collapsed.
+type panel struct {
 	Type, Title string
 	GridPos     struct{ W, H int }
-	Targets     []struct{ Expr, LegendFormat, RefID string }
+	Targets     []struct {
+		Expr, LegendFormat, RefID string
+		Exemplar                  bool
+	}
+	Panels      []*panel
 	FieldConfig struct {
 		Defaults  shownField
 		Overrides []shownOverride
@@ -35,7 +40,8 @@ type shownPanel struct {
 }
 
 // look asks for everything that the panel shows.
-func (p *shownPanel) look(t *testing.T, s *stack, i interpolation) error {
+func (p *panel) look(t *testing.T, s *stack, i interpolation) error {
+	p.shown, p.rows = nil, nil
 	var answers [][]series
 	for _, target := range p.Targets {
 		expr, _ := s.ready(t, question{where: p.Title, text: target.Expr}, i)
@@ -51,7 +57,7 @@ func (p *shownPanel) look(t *testing.T, s *stack, i interpolation) error {
 }
 
 // ask returns the series of a graph in the last moments, and the present ones of other panels.
-func (p *shownPanel) ask(of server, expr string) ([]series, error) {
+func (p *panel) ask(of server, expr string) ([]series, error) {
 	if p.Type != "timeseries" {
 		return of.instant(expr)
 	}
@@ -71,7 +77,7 @@ func nameOf(format string, one series) string {
 }
 
 // fillValues fills what a stat, a bar gauge or a legend shows.
-func (p *shownPanel) fillValues(answers [][]series) {
+func (p *panel) fillValues(answers [][]series) {
 	if p.Type == "table" {
 		return
 	}
@@ -90,7 +96,7 @@ func (p *shownPanel) fillValues(answers [][]series) {
 }
 
 // fillTable merges the answers as Grafana does: rows with the same labels are one row.
-func (p *shownPanel) fillTable(answers [][]series) {
+func (p *panel) fillTable(answers [][]series) {
 	if p.Type != "table" {
 		return
 	}
@@ -127,7 +133,7 @@ func (p *shownPanel) fillTable(answers [][]series) {
 }
 
 // sort sorts as the table does at first.
-func (p *shownPanel) sort(rows map[string]map[string]any, order []string, fields []shownField) {
+func (p *panel) sort(rows map[string]map[string]any, order []string, fields []shownField) {
 	text := func(of any) string {
 		if x, ok := of.(float64); ok {
 			return fmt.Sprintf("%020.6f", x)
@@ -146,7 +152,7 @@ func (p *shownPanel) sort(rows map[string]map[string]any, order []string, fields
 }
 
 // room returns how many rows of a legend or a table can be seen without scrolling. The sizes are those of the lint of the boards.
-func (p *shownPanel) room() int {
+func (p *panel) room() int {
 	rows := int(0.35 * float64(38*p.GridPos.H-48) / 22.5)
 	switch {
 	case p.Type == "table":
@@ -158,7 +164,7 @@ func (p *shownPanel) room() int {
 }
 
 // wrong returns what no panel may show in any phase. A legend by job may have any number of series.
-func (p *shownPanel) wrong() (wrong string) {
+func (p *panel) wrong() (wrong string) {
 	want := shownValue{text: p.FieldConfig.Defaults.NoValue, color: "text", missing: true}
 	if p.Type == "table" {
 		want = shownValue{color: "transparent", missing: true}
@@ -175,7 +181,7 @@ func (p *shownPanel) wrong() (wrong string) {
 }
 
 // String lists what the panel shows.
-func (p *shownPanel) String() string {
+func (p *panel) String() string {
 	switch p.Type {
 	case "table":
 		text := fmt.Sprintf("- %s, %d rows with room for %d:", p.Title, len(p.rows)-1, p.room())
@@ -245,7 +251,7 @@ func (s sample) number() float64 {
 }
 
 // fields returns the columns of a table in their order.
-func (p *shownPanel) fields() (all []shownField) {
+func (p *panel) fields() (all []shownField) {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.ID != "byName" {
 			continue

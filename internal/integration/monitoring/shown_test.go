@@ -2,11 +2,9 @@ package monitoring
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -70,16 +68,10 @@ func TestShown(t *testing.T) {
 // lookAtAll returns what the open panels of all boards show, and what is wrong with it.
 func (s *stack) lookAtAll(t *testing.T, p phase) (texts []string, wrong string) {
 	t.Helper()
+	boards := readDashboards(t)
 	for _, name := range []string{"overview", "availability", "breakers", "limits", "backoffs"} {
-		var b struct {
-			Title  string
-			Panels []*shownPanel
-		}
-		text, err := os.ReadFile(program.File(t, "dashboards/"+name+".json"))
-		if err = errors.Join(err, json.Unmarshal(text, &b)); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		i := inGrafana(byDefault(readDashboards(t)[name+".json"]))
+		b := boards[name+".json"]
+		i := inGrafana(byDefault(b))
 		if _, ok := i.chosen["throttle"]; ok { // the storefront is the example of throttles
 			i.chosen["job"] = choice{values: []string{"storefront"}, several: true}
 		}
