@@ -24,9 +24,9 @@ type command struct {
 // run plays all runs, writes the results, and returns the exit code.
 func (c command) run(ctx context.Context) int {
 	runs := plan(c.settings)
-	stop := c.progress.watch()
+	c.progress.add(0)
 	outcomes, err := playAll(ctx, runs, cmp.Or(c.workers, runtime.GOMAXPROCS(0)), c.play)
-	stop()
+	c.progress.clear()
 	if err != nil {
 		fmt.Fprintln(c.stderr, "simulate:", err)
 		return exitFailed
@@ -44,13 +44,12 @@ func (c command) run(ctx context.Context) int {
 }
 
 // play plays one run. Without -plot it drops the series, which takes the most memory of an outcome.
-func (c command) play(ctx context.Context, i int, r run) (overload.Outcome, error) {
-	options := c.settings.options
-	options.Progress = func(done float64) { c.progress.set(i, done) }
-	outcome, err := overload.Play(ctx, r.scenario, r.policy, r.seed, options)
+func (c command) play(ctx context.Context, r run) (overload.Outcome, error) {
+	outcome, err := overload.Play(ctx, r.scenario, r.policy, r.seed, c.settings.options)
 	if err != nil {
 		return outcome, fmt.Errorf("%s with %s, seed %d: %w", r.scenario.Name, r.policy.Name, r.seed, err)
 	}
+	c.progress.add(1)
 	if c.settings.plot == "" {
 		outcome.Series = overload.Series{}
 	}
@@ -81,7 +80,7 @@ func (c command) write(r report) error {
 
 // formats returns the functions for the names that -format accepts.
 func formats() map[string]func(io.Writer, report) error {
-	return map[string]func(io.Writer, report) error{"table": writeTable, "csv": writeCSV, "json": writeJSON}
+	return map[string]func(io.Writer, report) error{"table": writeTable, "csv": writeCSV}
 }
 
 // run is one scenario with one policy and one seed.
@@ -109,7 +108,7 @@ func plan(s settings) []run {
 // nil for those that were not complete when the context ended. If runs fail, it returns the error
 // of the first of them.
 func playAll(ctx context.Context, runs []run, workers int,
-	play func(ctx context.Context, i int, r run) (overload.Outcome, error),
+	play func(ctx context.Context, r run) (overload.Outcome, error),
 ) ([]*overload.Outcome, error) {
 	failing, fail := context.WithCancel(ctx)
 	defer fail()
@@ -123,7 +122,7 @@ func playAll(ctx context.Context, runs []run, workers int,
 				if i >= len(runs) {
 					return
 				}
-				outcome, err := play(failing, i, runs[i])
+				outcome, err := play(failing, runs[i])
 				switch {
 				case err == nil:
 					outcomes[i] = &outcome

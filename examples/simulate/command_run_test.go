@@ -35,10 +35,7 @@ func TestPlanIsSeedBySeed(t *testing.T) {
 
 func TestPlayAllKeepsOrder(t *testing.T) {
 	for _, workers := range []int{1, 3, 100} {
-		outcomes, err := playAll(t.Context(), numbered(20), workers, func(_ context.Context, i int, r run) (overload.Outcome, error) {
-			if uint64(i) != r.seed {
-				t.Errorf("got run %d for %d", r.seed, i)
-			}
+		outcomes, err := playAll(t.Context(), numbered(20), workers, func(_ context.Context, r run) (overload.Outcome, error) {
 			return overload.Outcome{Seed: r.seed}, nil
 		})
 		if err != nil {
@@ -56,7 +53,7 @@ func TestPlayAllKeepsOrder(t *testing.T) {
 func TestPlayAllAtOnce(t *testing.T) {
 	var meeting sync.WaitGroup
 	meeting.Add(3)
-	_, err := playAll(t.Context(), numbered(3), 3, func(context.Context, int, run) (overload.Outcome, error) {
+	_, err := playAll(t.Context(), numbered(3), 3, func(context.Context, run) (overload.Outcome, error) {
 		meeting.Done()
 		meeting.Wait()
 		return overload.Outcome{}, nil
@@ -68,8 +65,8 @@ func TestPlayAllAtOnce(t *testing.T) {
 
 func TestPlayAllStopsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes, err := playAll(ctx, numbered(10), 1, func(ctx context.Context, i int, r run) (overload.Outcome, error) {
-		if i == 4 {
+	outcomes, err := playAll(ctx, numbered(10), 1, func(ctx context.Context, r run) (overload.Outcome, error) {
+		if r.seed == 4 {
 			cancel()
 		}
 		return overload.Outcome{Seed: r.seed}, ctx.Err()
@@ -87,9 +84,9 @@ func TestPlayAllStopsWithContext(t *testing.T) {
 func TestPlayAllReturnsError(t *testing.T) {
 	errBroken := errors.New("broken")
 	played := 0
-	_, err := playAll(t.Context(), numbered(10), 1, func(_ context.Context, i int, _ run) (overload.Outcome, error) {
+	_, err := playAll(t.Context(), numbered(10), 1, func(_ context.Context, r run) (overload.Outcome, error) {
 		played++
-		if i == 2 {
+		if r.seed == 2 {
 			return overload.Outcome{}, errBroken
 		}
 		return overload.Outcome{}, nil

@@ -1,5 +1,5 @@
 // Simulate plays overload scenarios on virtual time, with different throttles in the clients, to
-// help choose a policy. It prints a table, CSV or JSON, and draws each run second by second. The
+// help choose a policy. It prints a table or CSV, and draws each run second by second. The
 // same flags give the same output, except with policies whose random numbers cannot be seeded. -h
 // lists the flags.
 package main

@@ -44,7 +44,7 @@ func skip(t *testing.T, err error) {
 	t.Skipf("needs a pseudo-terminal: %v", err)
 }
 
-// TestInterruptOnTerminal runs the command as a person does: the bar is on the screen, and after some runs comes Ctrl-C.
+// TestInterruptOnTerminal runs the command as a person does: the progress is on the screen, and after some runs comes Ctrl-C.
 func TestInterruptOnTerminal(t *testing.T) {
 	for _, policy := range []string{"tiered", "gobreaker"} {
 		t.Run(policy, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestInterruptOnTerminal(t *testing.T) {
 			}
 			terminal.Close() // so that reading ends with the process
 
-			seen := readUntil(t, screen, regexp.MustCompile(`\d+ %  [1-9]\d* of 1000 runs`))
+			seen := readUntil(t, screen, regexp.MustCompile(`K[1-9]\d* of 1000 runs`))
 			interrupt(t, cmd)
 			rest, _ := io.ReadAll(screen) // returns an error when no process has the terminal open
 			seen += string(rest)
@@ -68,7 +68,7 @@ func TestInterruptOnTerminal(t *testing.T) {
 			}
 			interrupted := regexp.MustCompile(`\r\x1b\[Ksimulate: interrupted: the output is of (\d+) runs out of 1000\r\n$`).FindStringSubmatch(seen)
 			if interrupted == nil {
-				t.Fatalf("got %q on the screen, want the bar cleared, and then the number of runs", seen)
+				t.Fatalf("got %q on the screen, want the line cleared, and then the number of runs", seen)
 			}
 			lines := strings.Split(stdout.String(), "\r\n")
 			if want := fmt.Sprintf("over5,%s,%s,", policy, interrupted[1]); len(lines) != 3 || !strings.HasPrefix(lines[1], want) {

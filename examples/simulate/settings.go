@@ -31,7 +31,7 @@ What is played:
   -list                print all scenarios, policies and retry rules, and play no run
 
 What is written:
-  -format format       table (default), csv or json; to the standard output
+  -format format       table (default) or csv; to the standard output
   -plot file           draw every run second by second into file.svg or file.png
 
 Changes of every scenario:
@@ -153,7 +153,7 @@ func newFlags(s *settings) *flag.FlagSet {
 	flags.Func("seeds", "", listFlag(&s.seeds, parseSeeds))
 	flags.Func("format", "", func(name string) error {
 		if formats()[name] == nil {
-			return errors.New("want table, csv or json")
+			return errors.New("want table or csv")
 		}
 		s.format = name
 		return nil

@@ -82,7 +82,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-retry", "nope"}, []string{"-retry", `"nope"`, "naive", "budget"}},
 		{[]string{"-seeds", "0"}, []string{"-seeds", "0", "want"}},
 		{[]string{"-seeds", "1001"}, []string{"-seeds", "1 to 1000"}},
-		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table, csv or json"}},
+		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table or csv"}},
 		{[]string{"-plot", filepath.Join(folder, "a.gif")}, []string{"-plot", ".gif", ".svg or .png"}},
 		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no such file or directory"}},
 		{[]string{"-plot", ""}, []string{"-plot", ".svg or .png"}},

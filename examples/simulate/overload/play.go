@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -26,8 +25,6 @@ type Options struct {
 	Settings      Settings
 	// Bubble runs f in a bubble of testing/synctest. Required for policies with RealClock.
 	Bubble func(f func())
-	// Progress is called now and then with the completed share of the run, from 0 to 1.
-	Progress func(done float64)
 }
 
 // Validate returns an error that names each field that is out of range, with its value and its
@@ -103,7 +100,7 @@ func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Ou
 	s = o.apply(s)
 	r := &runner{
 		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), full: o.full(), settings: o.Settings,
-		monitor: newMonitor(ctx, s.Cases, o.Progress),
+		monitor: &monitor{ctx: ctx},
 	}
 	if !p.RealClock {
 		return r.run()
@@ -145,54 +142,19 @@ func (r *runner) run() (Outcome, error) {
 	return out, nil
 }
 
-const (
-	callsPerCheck = 4096 // calls between two checks of the context
-	progressStep  = 0.01 // of a run, between two calls of Options.Progress
-)
+// callsPerCheck is the number of calls between two checks of the context.
+const callsPerCheck = 4096
 
-// monitor ends a run with its context, and reports its progress.
+// monitor ends a run with its context.
 type monitor struct {
-	ctx      context.Context
-	progress func(done float64)
-	total    time.Duration // of all cases
-	passed   time.Duration // in the completed phases
-	reported float64       // the last progress
-	calls    int
+	ctx   context.Context
+	calls int
 }
 
-// newMonitor returns the monitor of a run.
-func newMonitor(ctx context.Context, cases []Case, progress func(done float64)) *monitor {
-	m := &monitor{ctx: ctx, progress: progress}
-	for i := range cases {
-		for k := range cases[i].Phases {
-			m.total += cases[i].Phases[k].Length
-		}
-	}
-	return m
-}
-
-// call records a call, at a time since the phase began. It returns the context's error.
-func (m *monitor) call(at time.Duration) error {
+// call records a call. It returns the context's error now and then.
+func (m *monitor) call() error {
 	if m.calls++; m.calls%callsPerCheck != 0 {
 		return nil
 	}
-	return m.check(m.passed + at)
-}
-
-// endPhase records the end of a phase. It returns the context's error.
-func (m *monitor) endPhase(length time.Duration) error {
-	m.passed += length
-	return m.check(m.passed)
-}
-
-func (m *monitor) check(passed time.Duration) error {
-	if err := m.ctx.Err(); err != nil {
-		return err
-	}
-	done := float64(passed) / float64(m.total)
-	if m.progress != nil && (done >= m.reported+progressStep || done == 1 && m.reported < 1) {
-		m.reported = done
-		m.progress(done)
-	}
-	return nil
+	return m.ctx.Err()
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // bits returns all numbers of an outcome exactly, without its seed.
@@ -79,29 +81,31 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 	}
 }
 
+// countedClient counts the calls.
+type countedClient struct {
+	Client
+
+	calls *int
+}
+
+func (c countedClient) Admit(p throttle.Priority) (Token, bool) {
+	*c.calls++
+	return c.Client.Admit(p)
+}
+
 func TestPlayEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	reports := 0
-	o := Options{Progress: func(float64) {
-		reports++
+	p, calls := policy(t, "none"), 0
+	p.New = func(Env) (Client, error) {
 		cancel()
-	}}
-	out, err := Play(ctx, scenario(t, "over50"), policy(t, "sre"), 1, o)
+		return countedClient{unthrottled{}, &calls}, nil
+	}
+	out, err := Play(ctx, scenario(t, "over50"), p, 1, Options{})
 	if !errors.Is(err, context.Canceled) || !reflect.DeepEqual(out, Outcome{}) {
 		t.Errorf("got %v, want the context's error", err)
 	}
-	if reports != 1 {
-		t.Errorf("%d reports of progress, want the run to end after the first", reports)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	var reported []float64
-	play(t, shortened(scenario(t, "isolation-cold"), 20), policy(t, "none"), 1, Options{
-		Progress: func(done float64) { reported = append(reported, done) },
-	})
-	if len(reported) < 50 || len(reported) > 101 || !slices.IsSorted(reported) || reported[len(reported)-1] != 1 {
-		t.Errorf("got %d reports, from %v to %v, want about a hundred, up to 1", len(reported), reported[0], reported[len(reported)-1])
+	if calls > callsPerCheck {
+		t.Errorf("got %d calls, want the run to end at the first check", calls)
 	}
 }
 

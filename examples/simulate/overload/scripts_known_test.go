@@ -15,7 +15,7 @@ func TestFleetsKnownFigures(t *testing.T) {
 		c := s
 		c.Cases = []Case{{Phases: []Phase{s.Cases[0].Phases[0]}}}
 		change(&c)
-		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, full: throttle.Rejected, monitor: newMonitor(t.Context(), c.Cases, nil)}
+		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, full: throttle.Rejected, monitor: &monitor{ctx: t.Context()}}
 		c.Cases[0].Clients = 10
 		record, err := r.play(&c.Cases[0])
 		if err != nil {

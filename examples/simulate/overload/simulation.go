@@ -126,13 +126,13 @@ func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) er
 		s.runUntil(at)
 		s.clock.advance(at)
 		s.offer(t.call())
-		if err := m.call(at - begin); err != nil {
+		if err := m.call(); err != nil {
 			return err
 		}
 	}
 	s.runUntil(end)
 	s.clock.advance(end)
-	return m.endPhase(p.Length)
+	return m.ctx.Err()
 }
 
 // runUntil retries the calls, and runs the queue, that are due until a time.
