@@ -1,15 +1,14 @@
 package main
 
 import (
-	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 //go:embed page
@@ -46,11 +45,7 @@ func (w *web) close() {
 		_ = w.listener.Close() // it has accepted no connection
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if w.server.Shutdown(ctx) != nil {
-		_ = w.server.Close() // a client keeps its connection open
-	}
+	_ = program.Shutdown(w.server) // its listener may have failed before
 }
 
 // handler returns the handler of all addresses.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,10 +55,7 @@ func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func readNotification(r *http.Request) (notification, error) {
 	var n notification
-	if mediaTypeOf(r) != "application/json" {
-		return n, fmt.Errorf("%w: send application/json", errMediaType)
-	}
-	if err := readJSON(json.NewDecoder(r.Body), &n); err != nil {
+	if err := readJSON(r, &n); err != nil {
 		return n, err
 	}
 	if n.Version != "4" {

@@ -103,7 +103,7 @@ func TestAlertsRefused(t *testing.T) {
 		{jsonType, notify(fires, `{"status":"firing","labels":{"alertname":1}}`), 400, "not valid JSON"},
 		{jsonType, notify(fires) + notify(fires), 400, "after the JSON object"},
 		{jsonType, notify(one("firing", "alertname", strings.Repeat("x", maxAlertsSize))), 413, "too large"},
-		{formType, `version=4`, 415, "send application/json"},
+		{"application/x-www-form-urlencoded", `version=4`, 415, "send application/json"},
 		{"text/plain", notify(fires), 415, "send application/json"},
 		{"", notify(fires), 415, "send application/json"},
 	} {

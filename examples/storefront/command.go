@@ -10,14 +10,11 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// The longest times that the end of the program takes: for responses in flight, and for spans if no
-// collector accepts them.
-const (
-	shutdownTimeout = time.Second
-	flushTimeout    = 3 * time.Second
-)
+// flushTimeout is the longest time that the end of the program takes if no collector accepts the spans.
+const flushTimeout = 3 * time.Second
 
 // command is the program and its environment. Tests replace the environment.
 type command struct {
@@ -34,11 +31,7 @@ func (c command) run(ctx context.Context) int {
 	if c.settings.healthcheck {
 		work = newHealthcheck(c.settings.listen).check
 	}
-	if err := work(ctx); err != nil {
-		fmt.Fprintln(c.stderr, "storefront:", err)
-		return exitFailed
-	}
-	return exitDone
+	return program.Conclude(c.stderr, "storefront", work(ctx))
 }
 
 func (c command) serve(ctx context.Context) error {
@@ -90,12 +83,7 @@ func (c command) printAddresses(url string) {
 // shutdown stops the server, and then the storefront. If the spans cannot be sent, it prints the
 // error and does not return it.
 func (c command) shutdown(server *http.Server, f *storefront) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	err := server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // a client keeps its connection, or has opened one without a request, as browsers do
-	}
+	err := program.Shutdown(server)
 	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := f.close(flush); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
@@ -61,7 +62,7 @@ func TestFromOpenToClosed(t *testing.T) {
 			t.Errorf("stream: got error %v want it ended in good order", err)
 		}
 	}
-	if got := <-code; got != exitDone || !strings.Contains(complaints.String(), "-open: cannot open a browser: no screen") {
+	if got := <-code; got != program.Done || !strings.Contains(complaints.String(), "-open: cannot open a browser: no screen") {
 		t.Errorf("run: got code %d and %q want 0, and a word about -open", got, complaints.String())
 	}
 	client.CloseIdleConnections()
@@ -91,7 +92,7 @@ func TestPortTaken(t *testing.T) {
 	var out, complaints strings.Builder
 	c := command{settings: settings{listen: address}, stdout: &out, stderr: &complaints, getenv: nothing}
 	code := c.run(t.Context())
-	if code != exitFailed || out.Len() > 0 || !strings.Contains(complaints.String(), "cannot listen on "+address) ||
+	if code != program.Failed || out.Len() > 0 || !strings.Contains(complaints.String(), "cannot listen on "+address) ||
 		!strings.Contains(complaints.String(), "-listen") {
 		t.Errorf("run: got code %d, %q and %q want 1 and a word about %s and -listen", code, out.String(), complaints.String(), address)
 	}
@@ -104,7 +105,7 @@ func TestDurationEndsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := command{settings: s, stdout: &out, stderr: &complaints, getenv: nothing}
-	if code := c.run(t.Context()); code != exitDone || complaints.Len() > 0 || !regexp.MustCompile(`The last [1-9]\d* s: `).MatchString(out.String()) {
+	if code := c.run(t.Context()); code != program.Done || complaints.Len() > 0 || !regexp.MustCompile(`The last [1-9]\d* s: `).MatchString(out.String()) {
 		t.Errorf("run: got code %d, %q and\n%s\nwant 0 and a summary", code, complaints.String(), out.String())
 	}
 }
@@ -127,7 +128,7 @@ func TestTracesWithoutACollector(t *testing.T) {
 			return ""
 		},
 	}
-	if code := c.run(t.Context()); code != exitDone {
+	if code := c.run(t.Context()); code != program.Done {
 		t.Errorf("run: got code %d and %q want 0", code, complaints.String())
 	}
 }

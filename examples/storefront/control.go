@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
@@ -32,7 +30,8 @@ type change struct {
 // settings that are in force then.
 func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxControlSize)
-	requested, err := readChange(r)
+	var requested change
+	err := readJSON(r, &requested, (*json.Decoder).DisallowUnknownFields) // which are probably misspelt
 	var apply func(*shop.Settings)
 	if err == nil {
 		apply, err = requested.parse()
@@ -46,60 +45,6 @@ func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page.WriteJSON(w, http.StatusOK, now)
-}
-
-// readChange reads JSON or a form. An unknown field is an error, because it is probably misspelt.
-func readChange(r *http.Request) (change, error) {
-	var c change
-	switch mediaTypeOf(r) {
-	case "application/json":
-		decoder := json.NewDecoder(r.Body)
-		decoder.DisallowUnknownFields()
-		return c, readJSON(decoder, &c)
-	case "application/x-www-form-urlencoded":
-		if err := r.ParseForm(); err != nil {
-			return c, fmt.Errorf("storefront: the body is not a valid form: %w", err)
-		}
-		return formChange(r.PostForm)
-	}
-	return c, fmt.Errorf("%w: send application/json or application/x-www-form-urlencoded", errMediaType)
-}
-
-// formChange reads the fields of a form.
-func formChange(form url.Values) (change, error) {
-	var c change
-	for name, values := range form {
-		value, err := values[0], error(nil)
-		switch name {
-		case "load":
-			c.Load, err = formNumber(name, value)
-		case "capacity":
-			c.Capacity, err = formNumber(name, value)
-		case "backend":
-			c.Backend = &value
-		case "throttle":
-			c.Throttle = &value
-		case "policy":
-			c.Policy = &value
-		default:
-			err = fmt.Errorf("storefront: unknown field %q: want load, capacity, backend, throttle or policy", name)
-		}
-		if err == nil && len(values) > 1 {
-			err = fmt.Errorf("storefront: %s is given %d times: want it once", name, len(values))
-		}
-		if err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
-func formNumber(name, value string) (*float64, error) {
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return nil, fmt.Errorf("storefront: %s is %q: want a number", name, value)
-	}
-	return &x, nil
 }
 
 // parse returns a function that applies the change. Its error is about an unknown word; the shop

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 func TestDialAddress(t *testing.T) {
@@ -52,11 +54,11 @@ func TestHealthcheckOfAServer(t *testing.T) {
 		code    int
 		want    string
 	}{
-		{"the storefront", build(t, "").handler("127.0.0.1:8080"), exitDone, ""},
-		{"unwell", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), exitFailed, "/healthz: got status 503 want 200\n"},
-		{"another program", http.NotFoundHandler(), exitFailed, "/healthz: got status 404 want 200\n"},
-		{"elsewhere", http.RedirectHandler("/", http.StatusFound), exitFailed, "got status 302 want 200\n"},
-		{"no content", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), exitFailed, "got status 204 want 200\n"},
+		{"the storefront", build(t, "").handler("127.0.0.1:8080"), program.Done, ""},
+		{"unwell", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), program.Failed, "/healthz: got status 503 want 200\n"},
+		{"another program", http.NotFoundHandler(), program.Failed, "/healthz: got status 404 want 200\n"},
+		{"elsewhere", http.RedirectHandler("/", http.StatusFound), program.Failed, "got status 302 want 200\n"},
+		{"no content", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), program.Failed, "got status 204 want 200\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.handler)
@@ -69,7 +71,7 @@ func TestHealthcheckOfAServer(t *testing.T) {
 	}
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	if code, said := check(t, gone); code != exitFailed || !strings.Contains(said, "refused") || strings.Count(said, "\n") != 1 {
+	if code, said := check(t, gone); code != program.Failed || !strings.Contains(said, "refused") || strings.Count(said, "\n") != 1 {
 		t.Errorf("no listener: got code %d and %q want 1 and a line that says so", code, said)
 	}
 }

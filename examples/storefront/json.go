@@ -17,18 +17,19 @@ var (
 	errTerminal  = errors.New("storefront: cannot write to the standard output")
 )
 
-// mediaTypeOf returns the media type of the request's body, without its parameters.
-func mediaTypeOf(r *http.Request) string {
-	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return mediaType
-}
-
-// readJSON decodes one value. It returns an error if the body goes on after that value.
-func readJSON(from *json.Decoder, to any) error {
-	if err := from.Decode(to); err != nil {
+// readJSON reads one value. It returns an error if the body is something else, or goes on after that value.
+func readJSON(r *http.Request, to any, options ...func(*json.Decoder)) error {
+	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/json" {
+		return fmt.Errorf("%w: send application/json", errMediaType)
+	}
+	decoder := json.NewDecoder(r.Body)
+	for _, set := range options {
+		set(decoder)
+	}
+	if err := decoder.Decode(to); err != nil {
 		return fmt.Errorf("storefront: the body is not valid JSON: %w", err)
 	}
-	if _, err := from.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("storefront: the body has more data after the JSON object")
 	}
 	return nil

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -73,20 +73,16 @@ type settings struct {
 func parse(args []string) (settings, error) {
 	s := settings{listen: "127.0.0.1:8080", shop: shop.Calm()}
 	flags := flag.NewFlagSet("storefront", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main prints the error, without the usage
 	flags.BoolVar(&s.open, "open", false, "")
 	flags.BoolVar(&s.healthcheck, "healthcheck", false, "")
-	flags.Func("listen", "", s.setListen)
+	flags.Func("listen", "", program.Address(&s.listen, "127.0.0.1:8080"))
 	flags.Func("duration", "", s.setDuration)
 	flags.Func("load", "", number(&s.shop.Load, 0, shop.MaxLoad, "times the capacity"))
 	flags.Func("capacity", "", number(&s.shop.Capacity, shop.MinCapacity, shop.MaxCapacity, "calls per second"))
 	flags.Func("policy", "", s.setPolicy)
 	flags.Func("scenario", "", s.setScenario)
-	if err := flags.Parse(args); err != nil {
+	if err := program.Parse(flags, args); err != nil {
 		return s, err
-	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen", flags.Arg(0))
 	}
 	return s, s.checkHealthcheck(flags)
 }
@@ -105,18 +101,6 @@ func (s *settings) checkHealthcheck(flags *flag.FlagSet) (err error) {
 		err = fmt.Errorf("-healthcheck needs the port of the storefront: -listen is %s: want a port from 1 to 65535", s.listen)
 	}
 	return err
-}
-
-func (s *settings) setListen(address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return errors.New("want host:port, such as 127.0.0.1:8080")
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return errors.New("want a port from 0 to 65535")
-	}
-	s.listen = address
-	return nil
 }
 
 func (s *settings) setDuration(text string) error {

@@ -1,4 +1,4 @@
-// Package program has what the commands of the examples share: flags, Ctrl-C, tickers and exit
+// Package program has what the commands of the examples share: flags, Ctrl-C, servers, tickers and exit
 // codes.
 package program
 

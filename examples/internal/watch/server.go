@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -15,7 +14,8 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/spillway-go/spillway/examples/internal/origin"
+	"github.com/spillway-go/spillway/examples/internal/page"
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -24,9 +24,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 	"github.com/spillway-go/spillway/throttle/statusz/sources"
 )
-
-// shutdownTimeout is the longest time that Close waits for requests in flight.
-const shutdownTimeout = time.Second
 
 // Server serves /metrics and /debug/throttle. The methods of a nil Server do nothing.
 type Server struct {
@@ -53,35 +50,17 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s := &Server{page: statusz.New(), served: make(chan error, 1), url: "http://" + listener.Addr().String()}
+	s := &Server{page: statusz.New(), served: make(chan error, 1), url: page.URL(listener.Addr())}
 	if err := s.install(registry, options); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/throttle", s.page)
-	s.server = newServer(knownHost(address, mux))
+	s.server = page.NewServer(page.KnownHost(address, mux))
 	s.server.RegisterOnShutdown(func() { _ = s.page.Close() }) // ends the streams of the page; always returns nil
 	go func() { s.served <- s.server.Serve(listener) }()
 	return s, nil
-}
-
-// newServer returns a server with timeouts for slow clients. The stream of the page sets deadlines
-// of its own.
-func newServer(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
-}
-
-// knownHost rejects requests for another host name, as protection from DNS rebinding: the page of
-// another site may have made its own name resolve to this machine.
-func knownHost(listen string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !origin.IsOurs(r.Host, listen) {
-			http.Error(w, "unknown host name in the request: use the address of -metrics, or localhost", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // install makes the metrics and sets the default hooks.
@@ -130,13 +109,8 @@ func (s *Server) Close() error {
 	if s == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
 	uninstall()
-	err := s.server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.server.Close() // a client keeps its connection open
-	}
+	err := program.Shutdown(s.server)
 	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
