@@ -38,13 +38,8 @@ func MariaDBIn(t testing.TB, zone string, flags ...string) *MariaDBServer {
 	if out, err := begin.CombinedOutput(); err != nil {
 		t.Fatalf("%s --bootstrap: %v:\n%s", m.path, err, out)
 	}
-	for range attempts {
-		if m.start(t, freeAddress(t)) {
-			return m
-		}
-	}
-	t.Fatalf("%s found no port in %d attempts", m.path, attempts)
-	return nil
+	onFreePort(t, m.path, freeAddress, m.start)
+	return m
 }
 
 // DSN returns the data source name for a driver. The parameters are in the form of a URL query, or "".

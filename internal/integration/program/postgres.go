@@ -44,13 +44,8 @@ func Postgres(t testing.TB, settings ...string) *PostgresServer {
 		t.Fatalf("initdb: %v:\n%s", err, out)
 	}
 	p.command = append(p.command, filepath.Join(bin, "postgres"))
-	for range attempts {
-		if p.start(t, freeAddress(t)) {
-			return p
-		}
-	}
-	t.Fatalf("%s found no port in %d attempts", p.command, attempts)
-	return nil
+	onFreePort(t, "postgres", freeAddress, p.start)
+	return p
 }
 
 // postgresBin returns the folder with initdb and postgres. Debian has one per version, outside of PATH.
@@ -158,22 +153,13 @@ func (s *Server) awaitDatabase(t testing.TB, driver, dsn, query, want string) bo
 		t.Fatal(err)
 	}
 	defer db.Close()
-	taken := false
-	Eventually(t, s.name+" is ready", func() string {
-		if s.hasEnded() {
-			if taken = portTaken(s.Output()); !taken {
-				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Output())
-			}
-			return ""
-		}
+	return s.awaitReady(t, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
 		defer cancel()
 		var got string
 		if err := db.QueryRowContext(ctx, query).Scan(&got); err != nil || got != want {
-			return fmt.Sprintf("got %q want %q, %v; its output:\n%s", got, want, err, s.Output())
+			return fmt.Errorf("got %q want %q, %v", got, want, err)
 		}
-		return ""
+		return nil
 	})
-	s.mayEnd = s.mayEnd || taken
-	return !taken
 }

@@ -26,13 +26,8 @@ type RedisServer struct {
 func Redis(t testing.TB, flags ...string) *RedisServer {
 	t.Helper()
 	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), data: t.TempDir(), flags: flags}
-	for range attempts {
-		if r.start(t, freeAddress(t)) {
-			return r
-		}
-	}
-	t.Fatalf("%s found no port in %d attempts", r.path, attempts)
-	return nil
+	onFreePort(t, r.path, freeAddress, r.start)
+	return r
 }
 
 // RedisReplica starts a replica of another Redis and returns it when it has caught up.
@@ -110,22 +105,13 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 		flags = append(flags, "--cluster-port", r.bus)
 	}
 	r.Server = &Server{Process: r.Clock.start(t, r.path, flags...), Address: address}
-	taken := false
-	Eventually(t, r.name+" is ready", func() string {
-		if r.hasEnded() {
-			if taken = portTaken(r.Output()); !taken {
-				t.Fatalf("%s ended with %v:\n%s", r.name, r.err, r.Output())
-			}
-			return ""
-		}
+	return r.awaitReady(t, func() error {
 		answer, err := r.send(t, answerTimeout, "INFO", "server")
-		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) { // another server may answer
-			return fmt.Sprintf("%v; its output:\n%s", err, r.Output())
+		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) {
+			return fmt.Errorf("another server answered, or none: %v", err)
 		}
-		return ""
+		return nil
 	})
-	r.mayEnd = r.mayEnd || taken
-	return !taken
 }
 
 // awaitAnswer waits until the server's answer to a command contains want.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -35,42 +36,53 @@ func Serve(t testing.TB, path, ready string, flags func(address string) []string
 
 func serve(t testing.TB, path, ready string, flags func(address string) []string, free func(testing.TB) string) *Server {
 	t.Helper()
-	for range attempts {
-		address := free(t)
-		s := &Server{Process: Start(t, path, flags(address)...), Address: address}
-		if s.awaitReady(t, ready) {
-			return s
-		}
-		s.mayEnd = true
-	}
-	t.Fatalf("%s found no port in %d attempts", path, attempts)
-	return nil
+	var s *Server
+	onFreePort(t, path, free, func(t testing.TB, address string) bool {
+		s = &Server{Process: Start(t, path, flags(address)...), Address: address}
+		client := http.Client{Timeout: answerTimeout}
+		return s.awaitReady(t, func() error {
+			response, err := client.Get(s.URL(ready))
+			if err != nil {
+				return err
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				return errors.New(response.Status)
+			}
+			return nil
+		})
+	})
+	return s
 }
 
-// awaitReady waits until the server is ready. It reports false if the port was taken, and fails the
-// test if the server ends for another reason.
-func (s *Server) awaitReady(t testing.TB, ready string) bool {
+// onFreePort calls start with free addresses until it reports true: it reports false if the port was taken.
+func onFreePort(t testing.TB, path string, free func(testing.TB) string, start func(t testing.TB, address string) bool) {
 	t.Helper()
-	taken := false
-	client := http.Client{Timeout: answerTimeout}
+	for range attempts {
+		if start(t, free(t)) {
+			return
+		}
+	}
+	t.Fatalf("%s found no port in %d attempts", path, attempts)
+}
+
+// awaitReady waits until ask returns nil. It reports false if the port was taken, and fails the test if the
+// server ends for another reason.
+func (s *Server) awaitReady(t testing.TB, ask func() error) bool {
+	t.Helper()
 	Eventually(t, s.name+" is ready", func() string {
 		if s.hasEnded() {
-			if taken = portTaken(s.Output()); !taken {
+			if s.mayEnd = portTaken(s.Output()); !s.mayEnd {
 				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Output())
 			}
 			return ""
 		}
-		response, err := client.Get(s.URL(ready))
-		if err != nil {
+		if err := ask(); err != nil {
 			return fmt.Sprintf("%v; its output:\n%s", err, s.Output())
-		}
-		_ = response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return response.Status
 		}
 		return ""
 	})
-	return !taken
+	return !s.mayEnd
 }
 
 // restart starts a server again at its old address. Another process may use the port for a while.
