@@ -2,6 +2,8 @@ package monitoring
 
 import (
 	"encoding/json"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
@@ -185,6 +188,34 @@ func TestDashboards_Names(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFiles_Names checks that all files for users name only metrics and labels that there are, also in legends, columns and links.
+func TestFiles_Names(t *testing.T) {
+	known := set{}
+	for metric, labels := range libraryVocabulary(t).labels {
+		known[metric] = true
+		maps.Copy(known, labels)
+	}
+	name := regexp.MustCompile(`\b(?:throttle_|error_type)\w*`)
+	err := fs.WalkDir(dashboards.FS, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".md") {
+			return err
+		}
+		text, err := fs.ReadFile(dashboards.FS, path)
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			for _, found := range name.FindAllString(line, -1) {
+				if !known[found] && !strings.HasPrefix(line, "#") {
+					t.Errorf("%s: got %s, which nothing exposes, in %s", path, found, line)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
