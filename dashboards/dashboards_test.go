@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -67,41 +66,17 @@ func TestRulesKeepPlaces(t *testing.T) {
 	}
 }
 
-// TestRunbooksNamePanels checks that the panels that the runbooks name exist.
-func TestRunbooksNamePanels(t *testing.T) {
-	titles := map[string][]string{}
-	for _, b := range boards(t) {
-		name := strings.TrimPrefix(b.Title, "Throttle / ")
-		for _, p := range b.panels() {
-			titles[name] = append(titles[name], p.Title)
-		}
-		for _, p := range b.Panels {
-			titles[name] = append(titles[name], p.Title) // rows too
-		}
-	}
-	named := regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits|Backoffs) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
-	if len(named) < 10 {
-		t.Errorf("runbooks: got %d panels named want ten at least", len(named))
-	}
-	for _, m := range named {
-		title := strings.Join(strings.Fields(m[2]), " ") // a line may end within
-		if !slices.Contains(titles[m[1]], title) {
-			t.Errorf("runbooks: got %q of dashboard %q want one of %q", title, m[1], titles[m[1]])
-		}
-	}
-}
-
 // TestRunbooksHaveAnAnchorPerAlert checks both anchors of a section: dashboards link by the name of
 // the alert, alerts by the heading.
 func TestRunbooksHaveAnAnchorPerAlert(t *testing.T) {
 	text := string(readFile(t, "runbooks.md"))
-	alerts := regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1)
+	alerts := alertNames(t)
 	if len(alerts) < 14 {
 		t.Errorf("alerts: got %d want fourteen at least", len(alerts))
 	}
-	for _, m := range alerts {
-		if !strings.Contains(text, "<a id=\""+m[1]+"\"></a>\n\n## "+m[1]+"\n") {
-			t.Errorf("%s: got no heading with an anchor", m[1])
+	for _, name := range alerts {
+		if !strings.Contains(text, "<a id=\""+name+"\"></a>\n\n## "+name+"\n") {
+			t.Errorf("%s: got no heading with an anchor", name)
 		}
 	}
 }
