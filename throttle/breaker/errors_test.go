@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -66,27 +65,5 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 		if errors.Is(err, throttle.ErrShed) {
 			t.Errorf("%v: got ErrShed, want none: no call was shed", err)
 		}
-	}
-}
-
-// TestAThrottleIgnoresWhatACircuitInsideSheds makes the calls, and looks at what the throttle has booked.
-func TestAThrottleIgnoresWhatACircuitInsideSheds(t *testing.T) {
-	m := agent(t, breaker.Config{})
-	k := breaker.Key{ID: "k"}
-	if err := m.Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	c, th := m.Circuit(k), throttle.Must(throttle.New(throttle.Config{Name: "all"}))
-	for range 100 {
-		err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return c.Do(ctx, succeeding) })
-		if !errors.Is(err, breaker.ErrDisabled) {
-			t.Fatalf("got %v want ErrDisabled", err)
-		}
-	}
-	if got := th.RejectionProbability(throttle.High); got != 0 {
-		t.Errorf("probability: got %v want 0", got)
-	}
-	if w := th.Stats().Priorities[throttle.High].Window; w.Requests() != 0 {
-		t.Errorf("window: got %+v want nothing in it", w)
 	}
 }

@@ -53,16 +53,6 @@ func TestKeysThatReadAlikeAreApart(t *testing.T) {
 	}
 }
 
-func TestShardsAreAllUsed(t *testing.T) {
-	used := map[int]int{}
-	for i := range 10_000 {
-		used[breaker.Key{ID: fmt.Sprint(i)}.RecordID().Shard()]++
-	}
-	if len(used) != store.NumShards {
-		t.Errorf("%d shards are used, want %d", len(used), store.NumShards)
-	}
-}
-
 // TestRecordIDsStay: stores hold what an earlier version wrote.
 func TestRecordIDsStay(t *testing.T) {
 	id := breaker.Key{Tenant: "acme", ID: "https://acme.example/hooks"}.RecordID()

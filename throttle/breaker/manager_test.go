@@ -20,34 +20,6 @@ func TestMustPanics(t *testing.T) {
 	breaker.Must(breaker.New(breaker.Config{}))
 }
 
-// TestDefaults makes a manager of nothing but a name: its circuit opens and closes.
-func TestDefaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, err := breaker.New(breaker.Config{Name: "deliveries"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		running(t, m)
-		c := m.Circuit(breaker.Key{ID: "a"})
-		for range 10 {
-			if err := c.Do(t.Context(), failing); !errors.Is(err, errBoom) {
-				t.Errorf("got %v, want the call's error", err)
-			}
-		}
-		time.Sleep(6 * time.Second)
-		if err := c.Do(t.Context(), succeeding); !errors.Is(err, breaker.ErrOpen) {
-			t.Errorf("got %v, want ErrOpen", err)
-		}
-		for range 450 {
-			_ = c.Do(t.Context(), succeeding)
-			time.Sleep(100 * time.Millisecond)
-		}
-		if err := c.Do(t.Context(), succeeding); err != nil {
-			t.Errorf("got %v 45 s later, want nil", err)
-		}
-	})
-}
-
 // TestSampleReplacesRun: after a round by hand there is none until the next one.
 func TestSampleReplacesRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -164,22 +164,6 @@ func TestADeafNotifierIsNotCrowded(t *testing.T) {
 	})
 }
 
-// TestOnceIfAllIsWell changes many circuits at once, in a store that is far away but well: nothing is notified twice.
-func TestOnceIfAllIsWell(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, store := newEars(), newMeddler(breaker.NewMemoryStore())
-		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
-		circuits := size(500, 500, 100)
-		all := agents(t, 3, breaker.Config{Store: store, Poll: failingAll(circuits), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1})
-		running(t, all...)
-		time.Sleep(5 * time.Minute)
-		if len(n.changed) != circuits {
-			t.Errorf("got %d changes, want %d", len(n.changed), circuits)
-		}
-		n.check(t, 1)
-	})
-}
-
 // TestNotifiedThroughAFlush empties the store while the notifier fails: pending events are still notified.
 func TestNotifiedThroughAFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -193,28 +177,6 @@ func TestNotifiedThroughAFlush(t *testing.T) {
 		n.says(nil)
 		time.Sleep(time.Minute)
 		n.check(t, 2)
-	})
-}
-
-// TestAChangeByHandIsNotified changes circuits by hand on a manager that does not lead.
-func TestAChangeByHandIsNotified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, store, k := newEars(), breaker.NewMemoryStore(), breaker.Key{ID: "a"}
-		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}}
-		running(t, agent(t, c))
-		time.Sleep(time.Second)
-		hand, ctx := agent(t, c), t.Context()
-		for _, change := range []func(context.Context, breaker.Key) error{hand.Disable, hand.Enable, hand.ForceOpen, hand.Enable} {
-			if err := change(ctx, k); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second)
-		}
-		time.Sleep(10 * time.Second)
-		n.check(t, 1)
-		if len(n.changed) != 4 {
-			t.Errorf("got %d changes, want 4", len(n.changed))
-		}
 	})
 }
 

@@ -71,4 +71,14 @@ func TestHowCallsCount(t *testing.T) {
 			}
 		})
 	}
+	for outcome, want := range map[throttle.Outcome]string{
+		throttle.Accepted: succeeded, throttle.Rejected: failed, throttle.Overloaded: failed, throttle.Ignored: neither, throttle.Shed: neither,
+	} {
+		counter, k := breaker.NewCounter(time.Minute), breaker.Key{ID: "k"}
+		p, err := agent(t, breaker.Config{Counter: counter}).Circuit(k).Acquire(t.Context())
+		p.Finish(outcome)
+		if got := counted(t, counter, k); got != want || err != nil {
+			t.Errorf("Finish(%v): got %s, error %v want %s", outcome, got, err, want)
+		}
+	}
 }

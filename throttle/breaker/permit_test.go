@@ -45,53 +45,6 @@ func TestAPermitEndsOnce(t *testing.T) {
 	}
 }
 
-func TestPermit_Finish(t *testing.T) {
-	for outcome, want := range map[throttle.Outcome]string{
-		throttle.Accepted: "0 failed, 1 succeeded", throttle.Rejected: "1 failed, 0 succeeded",
-		throttle.Ignored: "0 failed, 0 succeeded", throttle.Shed: "0 failed, 0 succeeded",
-		throttle.Overloaded: "1 failed, 0 succeeded",
-	} {
-		counter := breaker.NewCounter(time.Minute)
-		m, k := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter})), breaker.Key{ID: "k"}
-		p, err := m.Circuit(k).Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Finish(outcome)
-		if got := counted(t, counter, k); got != want {
-			t.Errorf("%v: got %s want %s", outcome, got, want)
-		}
-	}
-}
-
-// TestAPermitKeepsItsState asks permits that have ended, while their tickets are used for other calls.
-func TestAPermitKeepsItsState(t *testing.T) {
-	m, ctx := agent(t, breaker.Config{Mode: throttle.ModeShadow}), t.Context()
-	disabled, closed := breaker.Key{ID: "disabled"}, breaker.Key{ID: "closed"}
-	if err := m.Disable(ctx, disabled); err != nil {
-		t.Fatal(err)
-	}
-	wrong := 0
-	for range 100 {
-		ended, err := m.Circuit(disabled).Acquire(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended.Done(nil)
-		other, err := m.Circuit(closed).Acquire(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ended.State() != breaker.Disabled {
-			wrong++
-		}
-		other.Done(nil)
-	}
-	if wrong > 0 {
-		t.Errorf("%d of 100 permits returned the state of another call after their end, want their own", wrong)
-	}
-}
-
 // TestLateResults: the result of a call that was admitted before its circuit changed does not count.
 func TestLateResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

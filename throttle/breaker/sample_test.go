@@ -12,23 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestShortTimes runs a breaker a thousand times as fast as by default, which whole seconds would
-// make endless or zero.
-func TestShortTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, 60*time.Millisecond)
-		m := agent(t, breaker.Config{
-			Poll: f.poll, SampleRate: 5 * time.Millisecond, ObservabilityWindow: 60 * time.Millisecond, BreakerTimeout: 30 * time.Millisecond,
-		})
-		running(t, m)
-		for range 20 {
-			f.end(k, true)
-		}
-		eventually(t, 10*time.Millisecond, "it opens", inState(k, breaker.Open, m))
-		eventually(t, 40*time.Millisecond, "it is half-open", inState(k, breaker.HalfOpen, m))
-	})
-}
-
 // tripped returns a running manager whose circuit has tripped once and closed again, and the traffic to it.
 func tripped(t *testing.T, k breaker.Key, c breaker.Config) (*breaker.Manager, *traffic) {
 	t.Helper()
@@ -42,19 +25,6 @@ func tripped(t *testing.T, k breaker.Key, c breaker.Config) (*breaker.Manager, *
 		t.Fatalf("got %d trips after one, want 1", s.Trips)
 	}
 	return m, f
-}
-
-// TestFailuresAfterClosingCount lets an endpoint recover and fail again at once: the circuit opens
-// again.
-func TestFailuresAfterClosingCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := breaker.Key{ID: "a"}
-		m, f := tripped(t, k, breaker.Config{})
-		f.during(t.Context(), 11*time.Second, 20, k, 1, m)
-		if s := m.Status(k); s.State != breaker.Open || s.Trips != 2 {
-			t.Errorf("got state %v with %d trips after it has closed and failed, want open with 2", s.State, s.Trips)
-		}
-	})
 }
 
 // TestHalfOpenMaxOutlastsNotes has a HalfOpenMax that is longer than the steps in which calls are noted, an eighth of Retention.
@@ -129,32 +99,6 @@ func TestTripsAreForgottenSilently(t *testing.T) {
 		n.check(t, 1)
 		if len(n.changed) != 3 || len(m.List()) != 0 {
 			t.Errorf("got %d changes and %v known, want 3, to open, half-open and closed, and nothing", len(n.changed), m.List())
-		}
-	})
-}
-
-// TestRoundsByHand lets a circuit trip and recover with Sample alone, without Run.
-func TestRoundsByHand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, k := t.Context(), breaker.Key{ID: "a"}
-		m := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second})
-		for range 10 {
-			_ = m.Circuit(k).Do(ctx, failing)
-		}
-		sample(t, m)
-		if s := m.Status(k).State; s != breaker.Open {
-			t.Fatalf("got state %v after ten failures, want open", s)
-		}
-		for range 20 {
-			time.Sleep(5 * time.Second)
-			for range 20 {
-				_ = m.Circuit(k).Do(ctx, succeeding)
-				synctest.Wait()
-			}
-			sample(t, m)
-		}
-		if s := m.Status(k); s.State != breaker.Closed {
-			t.Errorf("got state %v, with %v probes, after 20 rounds by hand with an endpoint that is well, want closed", s.State, m.Stats().Probes)
 		}
 	})
 }
@@ -241,24 +185,6 @@ func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, bre
 	sample(t, leader)
 	if s := leader.Status(k).State; s != breaker.Closed {
 		t.Errorf("got state %v, because of calls from before the change, want closed", s)
-	}
-}
-
-// TestAFailedPollHidesNoRefresh makes a round by hand whose poll fails: what it read before holds in any case.
-func TestAFailedPollHidesNoRefresh(t *testing.T) {
-	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
-	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		return nil, errBoom
-	}
-	m := agent(t, breaker.Config{Store: store, Poll: poll})
-	if err := agent(t, breaker.Config{Store: store}).Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Sample(t.Context()); !errors.Is(err, errBoom) {
-		t.Fatalf("got %v, want the poll's error", err)
-	}
-	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("got %v, want ErrDisabled, which the round has read", err)
 	}
 }
 

@@ -38,46 +38,11 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 	})
 }
 
-// past is a store that can return to an earlier time, as a replica does that takes over before it has replicated everything.
+// past is a store that can return to an earlier time, as a replica does that takes over before it has
+// replicated everything. In a synctest bubble no time passes meanwhile: the replica has the same epochs.
 type past struct {
 	*meddler
 	batches []store.Batch
-}
-
-// Versions and Load hide that the replica's memory was made later: its epochs are the same.
-func (p *past) Versions(ctx context.Context) (store.Versions, error) {
-	v, err := p.meddler.Versions(ctx)
-	for i := range v.Shards {
-		v.Shards[i] = p.hidden(v.Shards[i])
-	}
-	return v, err
-}
-
-func (p *past) hidden(v store.Version) store.Version {
-	if v.Epoch != 0 {
-		v.Epoch = 1
-	}
-	return v
-}
-
-func (p *past) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
-	loaded, err := p.meddler.Load(ctx, shards)
-	for i := range loaded {
-		loaded[i].Version = p.hidden(loaded[i].Version)
-	}
-	return loaded, err
-}
-
-func (p *past) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
-	if b.Expect.Epoch == 1 {
-		v, err := (*p.inner.Load()).Versions(ctx)
-		if err != nil {
-			return store.Version{}, err
-		}
-		b.Expect.Epoch = v.Shards[b.Shard].Epoch
-	}
-	v, err := p.meddler.Apply(ctx, b)
-	return p.hidden(v), err
 }
 
 // failOver goes back to the time before the last writes.
@@ -110,6 +75,10 @@ func newPast() *past {
 
 // TestAFailOverToAnOlderState loses the last writes: a manager that has read them writes them back.
 func TestAFailOverToAnOlderState(t *testing.T) {
+	synctest.Test(t, failOverToAnOlderState)
+}
+
+func failOverToAnOlderState(t *testing.T) {
 	ctx, store, k := t.Context(), newPast(), sameShard(4)
 	a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
 	err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.ForceOpen(ctx, k[2]), a.Enable(ctx, k[1]), b.Refresh(ctx))
@@ -240,25 +209,6 @@ func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, 
 	}
 	if reported == 0 {
 		t.Error("got no lost records reported, want some")
-	}
-}
-
-// TestTripsThatVanishComeBack deletes the record of a circuit that is closed and has tripped, and rejects all writes.
-func TestTripsThatVanishComeBack(t *testing.T) {
-	store, k, ctx := newSieve(), breaker.Key{ID: "a"}, t.Context()
-	put(t, store, k, `{"v":1,"id":"a","state":"closed","trips":3,"generation":9,"reason":"recovered","changed_at":1,"failures":0,"successes":0}`)
-	m, late := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-	if err := m.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
-	store.vanish(k)
-	for range 64 {
-		if err := m.Refresh(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := late.Refresh(ctx); err != nil || m.Status(k).Trips != 3 || late.Status(k).Trips != 3 {
-		t.Errorf("got %d trips, and %d for the later manager, error %v, want 3 after 64 refreshes", m.Status(k).Trips, late.Status(k).Trips, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,47 +33,6 @@ func TestAConflictIsThoughtOver(t *testing.T) {
 	}
 	if n := m.Stats().Errors.Of(breaker.WriteConflicted); n != 1 {
 		t.Errorf("got %d conflicts reported, want 1", n)
-	}
-}
-
-// TestShardsAreWrittenWhole lets many circuits of few shards open in one round while the store
-// fails now and then: of a shard's circuits all or none open.
-func TestShardsAreWrittenWhole(t *testing.T) {
-	store := newMeddler(breaker.NewMemoryStore())
-	writes := 0
-	store.before = only(func(context.Context) error {
-		if writes++; writes%3 == 0 {
-			return errNetwork
-		}
-		return nil
-	}, "Apply")
-	leader, other := agent(t, breaker.Config{Store: store, Poll: failingAll(300)}), agent(t, breaker.Config{Store: store})
-	_ = leader.Sample(t.Context())
-	if err := other.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var open, of [breakerstore.NumShards]int
-	for i := range 300 {
-		k := breaker.Key{ID: fmt.Sprint(i)}
-		shard := k.RecordID().Shard()
-		of[shard]++
-		if other.Status(k).State == breaker.Open {
-			open[shard]++
-		}
-	}
-	whole, none := 0, 0
-	for i := range of {
-		switch open[i] {
-		case of[i]:
-			whole++
-		case 0:
-			none++
-		default:
-			t.Errorf("shard %d: got %d of %d circuits open, want all or none", i, open[i], of[i])
-		}
-	}
-	if whole == 0 || none == 0 {
-		t.Errorf("got %d shards written and %d not, want some of both", whole, none)
 	}
 }
 

@@ -32,7 +32,6 @@ func TestRecordsAreReadable(t *testing.T) {
 
 // TestCorruptRecordsAreRemoved puts records into the store that cannot be read. The agent reports
 // them, treats them as absent, and removes those that no later version can read.
-// TestRecordsThatMakeNoSense lists what is corrupt.
 func TestCorruptRecordsAreRemoved(t *testing.T) {
 	whole := `{"v":1,"id":"a","state":"disabled","trips":3,"generation":9,"reason":"by_hand","changed_at":1,"failures":0,"successes":0}`
 	for name, tt := range map[string]struct {
@@ -44,6 +43,16 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 		"cut":           {whole[:40], breaker.Closed, 1, 0},
 		"newer format":  {strings.Replace(whole, `"v":1`, `"v":2`, 1), breaker.Closed, 1, 1},
 		"another key's": {strings.Replace(whole, `"id":"a"`, `"id":"b"`, 1), breaker.Closed, 1, 0},
+		"empty":         {"", breaker.Closed, 1, 0},
+		"null":          {"null", breaker.Closed, 1, 0},
+		"a list":        {"[]", breaker.Closed, 1, 0},
+		"format 0":      {`{"v":0,"id":"a","state":"open"}`, breaker.Closed, 1, 0},
+		"no state":      {`{"v":1,"id":"a"}`, breaker.Closed, 1, 0},
+		"other state":   {`{"v":1,"id":"a","state":"ajar"}`, breaker.Closed, 1, 0},
+		"other reason":  {`{"v":1,"id":"a","state":"open","reason":"whim"}`, breaker.Closed, 1, 0},
+		"other event":   {`{"v":1,"id":"a","state":"open","pending":[{"from":"open","to":"ajar","reason":"failing"}]}`, breaker.Closed, 1, 0},
+		"trips below 0": {`{"v":1,"id":"a","state":"open","trips":-1}`, breaker.Closed, 1, 0},
+		"endless trips": {`{"v":1,"id":"a","state":"open","trips":1e99}`, breaker.Closed, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}

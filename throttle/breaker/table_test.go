@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,52 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
-
-// wrongAfter changes circuits one after the other, has two refresh beside each other after each,
-// and returns how many of them did not go by what they had read when Refresh had returned.
-func wrongAfter(t *testing.T, change func(hand *breaker.Manager, k breaker.Key) error, want error) int {
-	t.Helper()
-	store, ctx := breaker.NewMemoryStore(), t.Context()
-	hand, m := agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute}), agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute})
-	sample(t, agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute, Poll: failingAll(300)})) // a large table takes long to make
-	var wrong [2]int
-	for i := range size(75, 75, 15) {
-		k := breaker.Key{ID: fmt.Sprint("changed ", i)}
-		if err := errors.Join(hand.Disable(ctx, k), m.Refresh(ctx), change(hand, k)); err != nil {
-			t.Fatal(err)
-		}
-		var both sync.WaitGroup
-		for j := range wrong {
-			both.Go(func() {
-				if err := m.Refresh(ctx); err != nil {
-					t.Error(err)
-				}
-				if err := m.CanExecute(ctx, k); !errors.Is(err, want) {
-					wrong[j]++
-				}
-			})
-		}
-		both.Wait()
-	}
-	return wrong[0] + wrong[1]
-}
-
-// TestCallsGoByWhatWasRefreshed has two goroutines refresh at once, as Run and a caller do: for neither is a call decided by less than was read.
-func TestCallsGoByWhatWasRefreshed(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(*breaker.Manager, breaker.Key) error
-		want   error
-	}{
-		"enabled":     {func(m *breaker.Manager, k breaker.Key) error { return m.Enable(t.Context(), k) }, nil},
-		"forced open": {func(m *breaker.Manager, k breaker.Key) error { return m.ForceOpen(t.Context(), k) }, breaker.ErrOpen},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if n := wrongAfter(t, tt.change, tt.want); n > 0 {
-				t.Errorf("got %d calls decided by what was known before Refresh, want 0", n)
-			}
-		})
-	}
-}
 
 // TestASlowTableTakesNothingBack has one goroutine take long to make a table, because of ForTenant, while another one learns of a change.
 func TestASlowTableTakesNothingBack(t *testing.T) {
