@@ -72,18 +72,3 @@ func TestAPanicOfAnotherHookIsCounted(t *testing.T) {
 		stop()
 	})
 }
-
-// TestTheHookClosedMayClose: no lock is held.
-func TestTheHookClosedMayClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closed := 0
-		m := agent(t, breaker.Config{Hooks: breaker.Hooks{Closed: func(m *breaker.Manager) {
-			closed++
-			_ = m.Close()
-		}}})
-		_ = m.Close()
-		if closed != 1 {
-			t.Errorf("closed %d times, want once", closed)
-		}
-	})
-}

@@ -60,6 +60,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 		{"tripped, well, too soon", tripped, PollResult{Successes: 100}, 5*time.Minute - 1, ""},
 		{"tripped, well for long", tripped, PollResult{Successes: 10}, 5 * time.Minute, "closed 0 7"},
 		{"tripped, silent for long", tripped, PollResult{Successes: 9}, 5 * time.Minute, ""},
+		{"tripped, forgotten", tripped, PollResult{}, 8 * 24 * time.Hour, "closed 0 7"},
 		{"tripped, failing again", tripped, PollResult{Failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
 
 		{"made in shadow, now enforced", record{Status: Status{State: Disabled, Shadow: true, Trips: 3, Generation: 7}}, PollResult{}, 0, "closed 0 8 disabled>closed:forgotten"},

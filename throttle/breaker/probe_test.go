@@ -75,45 +75,6 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestHalfOpenLetsFewThrough sends 100 calls a second to an endpoint that is dead: it got a
-// third of them.
-func TestHalfOpenLetsFewThrough(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "dead"}, newTraffic(1, time.Minute)
-		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, HalfOpenProbes: 5})
-		running(t, all...)
-		f.during(t.Context(), 10*time.Second, 100, k, 1, all...)
-		if !inState(k, breaker.Open, all...)() {
-			t.Fatal("got an endpoint that is not open after 10 s")
-		}
-		before, _ := f.calls(k)
-		crowded := 0
-		hour := size(time.Hour, time.Hour, 10*time.Minute)
-		end := time.Now().Add(hour)
-		f.flow(t.Context(), 100, k, 1, all, func() bool {
-			if err := all[0].CanExecute(t.Context(), k); errors.Is(err, breaker.ErrTooManyRequests) {
-				crowded++
-			} else if err == nil {
-				f.end(k, true)
-				before--
-			}
-			return time.Now().Before(end)
-		})
-		made, refused := f.calls(k)
-		probes := made - before
-		cycles := int(hour/(30*time.Second)) + 1 // the shortest stay in open alone
-		if most := cycles * 5; probes > most || probes < most/4 {
-			t.Errorf("got %d probes, want at most 5 in each of %d half-open times, and not none", probes, cycles)
-		}
-		if share := float64(probes) / float64(made+refused-before); share > 0.003 {
-			t.Errorf("got %.2f %% of the traffic through to a dead endpoint, want at most 0.3 %%", 100*share)
-		}
-		if crowded == 0 {
-			t.Error("got no ErrTooManyRequests, want some while probes are under way")
-		}
-	})
-}
-
 // TestHalfOpenNeedsNoLeader has managers without a leader: the timeout of an open circuit ends for them too, and
 // probes are let through, as many as the fleet may make.
 func TestHalfOpenNeedsNoLeader(t *testing.T) {

@@ -12,41 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// tripped returns a running manager whose circuit has tripped once and closed again, and the traffic to it.
-func tripped(t *testing.T, k breaker.Key, c breaker.Config) (*breaker.Manager, *traffic) {
-	t.Helper()
-	f := newTraffic(1, time.Minute)
-	c.Poll = f.poll
-	m := agent(t, c)
-	running(t, m)
-	f.during(t.Context(), 11*time.Second, 20, k, 1, m)
-	f.flow(t.Context(), 20, k, 0, []*breaker.Manager{m}, func() bool { return m.Status(k).State != breaker.Closed })
-	if s := m.Status(k); s.Trips != 1 {
-		t.Fatalf("got %d trips after one, want 1", s.Trips)
-	}
-	return m, f
-}
-
-// TestHalfOpenMaxOutlastsNotes has a HalfOpenMax that is longer than the steps in which calls are noted, an eighth of Retention.
-func TestHalfOpenMaxOutlastsNotes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		m := agent(t, breaker.Config{
-			Poll: f.poll, ObservabilityWindow: 3 * time.Minute, HalfOpenMax: 3 * time.Minute, Retention: 10 * time.Minute, HalfOpenProbes: 10,
-		})
-		running(t, m)
-		f.during(t.Context(), 6*time.Second, 20, k, 1, m)
-		eventually(t, 31*time.Second, "it is half-open", inState(k, breaker.HalfOpen, m))
-		for range 16 {
-			f.end(k, true)
-			time.Sleep(15 * time.Second)
-		}
-		if s := m.Status(k); s.Trips < 2 {
-			t.Errorf("got state %v with %d trips four minutes after the first failing probe, want HalfOpenMax, 3 min, to have decided", s.State, s.Trips)
-		}
-	})
-}
-
 // TestRecordsThatSayNothingGo looks for records in the store after their past is of no account any more.
 func TestRecordsThatSayNothingGo(t *testing.T) {
 	for _, tt := range []struct {
@@ -88,19 +53,6 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestTripsAreForgottenSilently leaves a closed circuit with a trip without calls: its trip is forgotten without an event.
-func TestTripsAreForgottenSilently(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, k := newEars(), breaker.Key{ID: "a"}
-		m, _ := tripped(t, k, breaker.Config{Retention: 10 * time.Minute, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
-		time.Sleep(20 * time.Minute)
-		n.check(t, 1)
-		if len(n.changed) != 3 || len(m.List()) != 0 {
-			t.Errorf("got %d changes and %v known, want 3, to open, half-open and closed, and nothing", len(n.changed), m.List())
-		}
-	})
 }
 
 // TestPollsAskForWhatMatters reads the query. It wants the failures that open an unknown circuit.
