@@ -48,13 +48,7 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 	if !c.valid() {
 		return errNil
 	}
-	e := c.entry()
-	if e.admitsAll { // the usual case
-		c.manager.count(Closed, admitted)
-		c.manager.wantRound()
-		return nil
-	}
-	_, err := c.manager.decide(ctx, c.key, e)
+	_, _, err := c.admit(ctx)
 	return err
 }
 
@@ -66,13 +60,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	if !m.valid() {
 		return errNil
 	}
-	e := m.lookup(k)
-	if e.admitsAll {
-		m.count(Closed, admitted)
-		m.wantRound()
-		return nil
-	}
-	_, err := m.decide(ctx, k, e)
+	_, err := m.admit(ctx, k, m.lookup(k))
 	return err
 }
 
@@ -125,12 +113,7 @@ func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, 
 // admit decides about a call. It returns the circuit's state and generation.
 func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	e := c.entry()
-	if e.admitsAll {
-		c.manager.count(Closed, admitted)
-		c.manager.wantRound()
-		return Closed, e.Generation, nil
-	}
-	state, err := c.manager.decide(ctx, c.key, e)
+	state, err := c.manager.admit(ctx, c.key, e)
 	return state, e.Generation, err
 }
 
@@ -144,9 +127,13 @@ func (c *Circuit) entry() *entry {
 	return e
 }
 
-// decide decides about a call. It returns the circuit's state, and an error if the call is shed.
-func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
+// admit decides about a call. It returns the circuit's state, and an error if the call is shed.
+func (m *Manager) admit(ctx context.Context, k Key, e *entry) (State, error) {
 	m.wantRound()
+	if e.admitsAll { // the usual case
+		m.count(Closed, admitted)
+		return Closed, nil
+	}
 	state, refusal := m.evaluate(k, e)
 	if refusal == nil {
 		m.count(state, admitted)
