@@ -114,9 +114,7 @@ func skewed(t *testing.T, by time.Duration) {
 	if !inState(k, breaker.Closed, all...)() {
 		t.Errorf("got state %v after it has recovered, want closed", all[0].Status(k).State)
 	}
-	if err := all[0].Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, all[0].Disable(t.Context(), k))
 	eventually(t, 2*time.Second, "all know", inState(k, breaker.Disabled, all...))
 }
 

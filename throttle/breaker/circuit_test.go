@@ -50,9 +50,7 @@ func TestCallsEndAsTheirFunctionDoes(t *testing.T) {
 			if got, want := counted(t, counter, k), "1 failed, 1 succeeded"; got != want {
 				t.Errorf("got %s want %s", got, want)
 			}
-			if err := m.Disable(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Disable(t.Context(), k))
 			if n, err := call(t.Context(), c, succeeding); n != 0 || !errors.Is(err, breaker.ErrDisabled) {
 				t.Errorf("disabled: got %d and %v want 0 and ErrDisabled", n, err)
 			}
@@ -73,9 +71,7 @@ func TestAContextThatIsOverCountsNothing(t *testing.T) {
 			}}})
 			k := breaker.Key{ID: "k"}
 			if disabled {
-				if err := m.Disable(t.Context(), k); err != nil {
-					t.Fatal(err)
-				}
+				must(t, m.Disable(t.Context(), k))
 			}
 			if n, err := call(over, m.Circuit(k), succeeding); n != 0 || !errors.Is(err, context.Canceled) || errors.Is(err, breaker.ErrDisabled) {
 				t.Errorf("%s: got %d and %v want 0 and the error of the context", name, n, err)

@@ -60,9 +60,7 @@ func TestModeOffLetsEverythingThrough(t *testing.T) {
 		off := agent(t, breaker.Config{Store: s, Mode: throttle.ModeOff, OnStale: breaker.FailClosed})
 		defer off.Close()
 		a, b := breaker.Key{ID: "a"}, breaker.Key{ID: "b"}
-		if err := errors.Join(off.CanExecute(t.Context(), a), off.Disable(t.Context(), b), off.CanExecute(t.Context(), b)); err != nil {
-			t.Errorf("got %v, want nil", err)
-		}
+		wants(t, errors.Join(off.CanExecute(t.Context(), a), off.Disable(t.Context(), b), off.CanExecute(t.Context(), b)), nil, "a call")
 		time.Sleep(3 * time.Second)
 		if err := errors.Join(off.Sample(t.Context()), off.CanExecute(t.Context(), a)); err != nil && !errors.Is(err, breaker.ErrNotLeading) {
 			t.Errorf("after a round: got %v, want nil", err)
@@ -70,11 +68,7 @@ func TestModeOffLetsEverythingThrough(t *testing.T) {
 		if err := on.Refresh(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := on.CanExecute(t.Context(), a); !errors.Is(err, breaker.ErrOpen) {
-			t.Errorf("enforcing: got %v, want ErrOpen", err)
-		}
-		if err := on.CanExecute(t.Context(), b); !errors.Is(err, breaker.ErrDisabled) {
-			t.Errorf("enforcing, by hand: got %v, want ErrDisabled", err)
-		}
+		wants(t, on.CanExecute(t.Context(), a), breaker.ErrOpen, "enforcing")
+		wants(t, on.CanExecute(t.Context(), b), breaker.ErrDisabled, "enforcing, by hand")
 	})
 }

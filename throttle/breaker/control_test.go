@@ -44,9 +44,7 @@ func TestControlByHand(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			for i, m := range all {
-				if err := m.Refresh(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, m.Refresh(t.Context()))
 				s := m.Status(k)
 				if s.Key != k || s.State != step.state || s.Forced != step.forced {
 					t.Errorf("%s: agent %d has %+v, want %v, forced %v", step.name, i, s, step.state, step.forced)
@@ -68,12 +66,8 @@ func TestAChangeByHandHoldsAtOnce(t *testing.T) {
 	store := newMeddler(breaker.NewMemoryStore())
 	m, k := agent(t, breaker.Config{Store: store}), breaker.Key{ID: "a"}
 	store.before = only(func(ctx context.Context) error { return m.Refresh(ctx) }, "Apply")
-	if err := m.ForceOpen(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
-		t.Errorf("got %v after ForceOpen returned nil, want ErrOpen", err)
-	}
+	must(t, m.ForceOpen(t.Context(), k))
+	wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "after ForceOpen returned nil")
 }
 
 // TestManyChangesByHandAtOnce changes two hundred circuits at once, in a store that is far away but well.
@@ -110,9 +104,7 @@ func TestEnableStartsAnew(t *testing.T) {
 		if s := m.Status(k); s.State != breaker.Disabled || s.Trips != 1 {
 			t.Fatalf("got %+v, want disabled", s)
 		}
-		if err := m.Enable(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Enable(t.Context(), k))
 		fail(9)
 		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {
 			t.Errorf("after nine new failures: %+v, want closed", s)
@@ -131,13 +123,9 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 		store, k, ctx := breaker.NewMemoryStore(), sameShard(2), t.Context()
 		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		running(t, all...)
-		if err := errors.Join(all[0].Disable(ctx, k[0]), all[0].Disable(ctx, k[1])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, all[0].Disable(ctx, k[0]), all[0].Disable(ctx, k[1]))
 		time.Sleep(5 * time.Second)
-		if err := errors.Join(all[1].Forget(ctx, k[0]), all[2].Enable(ctx, k[1])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, all[1].Forget(ctx, k[0]), all[2].Enable(ctx, k[1]))
 		time.Sleep(2 * time.Second)
 		for range 90 {
 			for i, m := range all {
@@ -157,9 +145,7 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 func TestListIsInOrder(t *testing.T) {
 	m := agent(t, breaker.Config{})
 	for _, k := range []breaker.Key{{Tenant: "b", ID: "1"}, {ID: "z"}, {Tenant: "a", ID: "2"}, {Tenant: "a", ID: "1"}} {
-		if err := m.Disable(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Disable(t.Context(), k))
 	}
 	got := ""
 	for _, s := range m.List() {

@@ -32,9 +32,7 @@ func TestShedErrors(t *testing.T) {
 		if got := shed.RetryAfter(); got != 0 {
 			t.Errorf("retry after %v, want 0", got)
 		}
-		if err := c.CanExecute(t.Context()); !errors.Is(err, breaker.ErrTooManyRequests) {
-			t.Errorf("half-open without probes: %v", err)
-		}
+		wants(t, c.CanExecute(t.Context()), breaker.ErrTooManyRequests, "half-open without probes")
 	})
 }
 

@@ -23,9 +23,7 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 		Closed: func(*breaker.Manager) { panic("hook") },
 		Shed:   func(context.Context, breaker.ShedEvent) { panic("hook") },
 	}})
-	if err := m.Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(t.Context(), k))
 	if !panics(func() { _ = m.CanExecute(t.Context(), k) }) || !panics(func() { _ = m.Circuit(k).Do(t.Context(), succeeding) }) {
 		t.Error("Shed: got no panic, want it to go up")
 	}

@@ -33,9 +33,7 @@ func TestEventsAreOneShortLine(t *testing.T) {
 func TestLogValues(t *testing.T) {
 	m, k := agent(t, breaker.Config{Name: "hooks"}), breaker.Key{Tenant: "acme", ID: "k"}
 	defer m.Close()
-	if err := m.Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(t.Context(), k))
 	var shed *breaker.ShedError
 	if err := m.CanExecute(t.Context(), k); !errors.As(err, &shed) {
 		t.Fatal(err)

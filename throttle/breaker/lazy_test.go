@@ -17,14 +17,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// fails makes n calls that fail, or are shed.
-func fails(t *testing.T, m *breaker.Manager, k breaker.Key, n int) {
-	t.Helper()
-	for range n {
-		_ = m.Circuit(k).Do(t.Context(), failing)
-	}
-}
-
 // TestWithoutRunACircuitOpensAndCloses on the manager's own store, and on one that several managers of the process share.
 func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
 	for name, s := range map[string]*breaker.MemoryStore{"own store": nil, "given store": breaker.NewMemoryStore()} {
@@ -53,9 +45,7 @@ func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
 						t.Fatalf("probe %d after BreakerTimeout: got %v, want nil", i, err)
 					}
 				}
-				if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrTooManyRequests) {
-					t.Errorf("beyond the budget of probes: got %v, want ErrTooManyRequests", err)
-				}
+				wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "beyond the budget of probes")
 				time.Sleep(5*time.Second + 1)
 				if s := m.Status(k); s.State != breaker.Closed {
 					t.Errorf("after the probes: got %v, want closed", s.State)
@@ -89,16 +79,13 @@ func TestWithoutRunADeadEndpointIsProbedAndDisabled(t *testing.T) {
 // TestWithoutCallsThereAreNoRounds counts the polls of a manager that is called once in a minute, or all the time.
 func TestWithoutCallsThereAreNoRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var polls atomic.Int64
-		m := agent(t, breaker.Config{Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			polls.Add(1)
-			return nil, nil
-		}})
+		var count atomic.Int64
+		m := agent(t, breaker.Config{Poll: polls(func() results { count.Add(1); return results{} })})
 		defer m.Close()
 		want := func(what string, n int64) {
 			t.Helper()
 			synctest.Wait()
-			if got := polls.Swap(0); got != n {
+			if got := count.Swap(0); got != n {
 				t.Errorf("%s: got %d polls, want %d", what, got, n)
 			}
 		}
@@ -115,7 +102,7 @@ func TestWithoutCallsThereAreNoRounds(t *testing.T) {
 		}
 		_ = m.Close()
 		synctest.Wait()
-		if got := polls.Swap(0); got < 11 || got > 13 {
+		if got := count.Swap(0); got < 11 || got > 13 {
 			t.Errorf("ten calls per second for a minute: got %d polls, want about 12", got)
 		}
 		_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
@@ -146,17 +133,17 @@ func TestALateFailureIsPolledWithoutAnotherCall(t *testing.T) {
 // TestAFailedRoundIsRepeated without another call.
 func TestAFailedRoundIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var polls atomic.Int64
-		m := agent(t, breaker.Config{Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			if polls.Add(1) < 3 {
-				return nil, errBoom
+		var count atomic.Int64
+		m := agent(t, breaker.Config{Poll: polls(func() results {
+			if count.Add(1) < 3 {
+				return nil
 			}
-			return map[breaker.Key]breaker.PollResult{{ID: "k"}: {Failures: 20}}, nil
-		}})
+			return results{{ID: "k"}: {Failures: 20}}
+		})})
 		defer m.Close()
 		time.Sleep(30 * time.Second)
-		if s := m.Status(breaker.Key{ID: "k"}); s.State != breaker.Open || polls.Load() != 3 || m.Stats().Errors.Of(breaker.PollFailed) != 2 {
-			t.Errorf("got %v after %d polls, want open after 3", s.State, polls.Load())
+		if s := m.Status(breaker.Key{ID: "k"}); s.State != breaker.Open || count.Load() != 3 || m.Stats().Errors.Of(breaker.PollFailed) != 2 {
+			t.Errorf("got %v after %d polls, want open after 3", s.State, count.Load())
 		}
 	})
 }
@@ -213,17 +200,11 @@ func TestWithoutRunFailClosedWaitsForTheFirstReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{OnStale: breaker.FailClosed}), breaker.Key{ID: "k"}
 		defer m.Close()
-		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrStale) {
-			t.Errorf("first call: got %v, want ErrStale", err)
-		}
+		wants(t, m.CanExecute(t.Context(), k), breaker.ErrStale, "first call")
 		time.Sleep(time.Millisecond)
-		if err := m.CanExecute(t.Context(), k); err != nil {
-			t.Errorf("second call: got %v, want nil", err)
-		}
+		wants(t, m.CanExecute(t.Context(), k), nil, "second call")
 		time.Sleep(time.Hour) // longer than MaxStale, without calls
-		if err := m.CanExecute(t.Context(), k); err != nil {
-			t.Errorf("an hour later: got %v, want nil", err)
-		}
+		wants(t, m.CanExecute(t.Context(), k), nil, "an hour later")
 	})
 }
 

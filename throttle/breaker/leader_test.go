@@ -17,20 +17,13 @@ import (
 // TestALeaderWhosePollsFailStandsBack has one agent of two whose polls fail, which leads first: the other one takes over, and keeps the lease.
 func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
 	for name, poll := range map[string]breaker.PollFunc{
-		"errors": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			return nil, errBoom
-		},
-		"panics": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			panic("no such table")
-		},
+		"errors": polls(func() results { return nil }),
+		"panics": polls(func() results { panic("no such table") }),
 		"hangs": func(ctx context.Context, _ breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		},
-		"is deaf": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			time.Sleep(3 * time.Minute)
-			return nil, nil
-		},
+		"is deaf": polls(func() results { time.Sleep(3 * time.Minute); return results{} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

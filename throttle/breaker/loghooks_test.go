@@ -2,7 +2,6 @@ package breaker_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -22,13 +21,8 @@ func TestLogHooks(t *testing.T) {
 			}
 			return a
 		}}))
-		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			return nil, errBoom
-		}
-		m := breaker.Must(breaker.New(breaker.Config{Name: "hooks", Poll: poll, Hooks: breaker.LogHooks(logger)}))
-		if err := m.Disable(t.Context(), breaker.Key{Tenant: "acme", ID: "k"}); err != nil {
-			t.Fatal(err)
-		}
+		m := breaker.Must(breaker.New(breaker.Config{Name: "hooks", Poll: polls(func() results { return nil }), Hooks: breaker.LogHooks(logger)}))
+		must(t, m.Disable(t.Context(), breaker.Key{Tenant: "acme", ID: "k"}))
 		for range 4 {
 			_ = m.Sample(t.Context())
 			time.Sleep(25 * time.Second)
@@ -55,11 +49,8 @@ func TestLogHooksTellManagersApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		hooks := breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))
-		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			return nil, errBoom
-		}
 		for _, name := range []string{"one", "two"} {
-			m := breaker.Must(breaker.New(breaker.Config{Name: name, Poll: poll, Hooks: hooks}))
+			m := breaker.Must(breaker.New(breaker.Config{Name: name, Poll: polls(func() results { return nil }), Hooks: hooks}))
 			_, _ = m.Sample(t.Context()), m.Sample(t.Context())
 			_ = m.Close()
 		}

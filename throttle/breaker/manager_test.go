@@ -57,9 +57,7 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 				ended := make(chan time.Time, 1)
 				go func() { _ = m.Run(ctx); ended <- time.Now() }()
 				time.Sleep(time.Second)
-				for range 20 {
-					_ = m.Circuit(k).Do(ctx, failing)
-				}
+				fails(t, m, k, 20)
 				ice.on.Store(true)
 				time.Sleep(8 * time.Second)
 				begun := time.Now()
@@ -106,17 +104,11 @@ func TestRunCanRunAgain(t *testing.T) {
 
 func TestAClosedManager(t *testing.T) {
 	m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
-	if err := m.Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(t.Context(), k))
 	for range 2 {
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Close())
 	}
-	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("CanExecute: %v, want what was known", err)
-	}
+	wants(t, m.CanExecute(t.Context(), k), breaker.ErrDisabled, "CanExecute")
 	for name, err := range map[string]error{
 		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
 	} {
@@ -175,12 +167,8 @@ func TestANilContextIsTheBackground(t *testing.T) {
 	if err := m.Circuit(breaker.Key{ID: "fails"}).Do(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {
 		t.Errorf("got %v want %v", err, errBoom)
 	}
-	if err := m.Disable(none, k); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.CanExecute(none, k); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("got %v want ErrDisabled", err)
-	}
+	must(t, m.Disable(none, k))
+	wants(t, m.CanExecute(none, k), breaker.ErrDisabled, "a call")
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(none) }()
 	_ = m.Close()

@@ -193,9 +193,7 @@ func TestARecordStaysUntilItIsNotified(t *testing.T) {
 			return nil
 		}})
 		k := breaker.Key{ID: "a"}
-		if err := errors.Join(m.ForceOpen(t.Context(), k), m.Enable(t.Context(), k)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.ForceOpen(t.Context(), k), m.Enable(t.Context(), k))
 		for range 30 {
 			time.Sleep(5 * time.Second)
 			synctest.Wait() // for a poll of the manager at this time

@@ -126,9 +126,7 @@ func TestAProbeIsNotTakenAfterItsTime(t *testing.T) {
 		s, k := &granter{meddler: newMeddler(breaker.NewMemoryStore()), grant: grant}, breaker.Key{ID: "a"}
 		sample(t, agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{Failures: 20})}))
 		m := agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{})})
-		if err := m.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Refresh(t.Context()))
 		time.Sleep(31 * time.Second) // half-open
 		for _, tt := range []struct {
 			after time.Duration

@@ -59,16 +59,12 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault failure
 		store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
-		store.before = only(func(ctx context.Context) error { return fault.meddle(ctx, "") }, "Versions")
+		store.before = only(func(ctx context.Context) error { return fault.meddle(ctx, "a call") }, "Versions")
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-		if err := m.Disable(ctx, k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Disable(ctx, k))
 		fault.set(errNetwork)
 		for _, stale := range []bool{false, true} {
-			if err := m.Sample(ctx); !errors.Is(err, errNetwork) {
-				t.Errorf("got %v from a round without a store, want its error", err)
-			}
+			wants(t, m.Sample(ctx), errNetwork, "from a round without a store")
 			if err := m.CanExecute(ctx, k); (err == nil) != stale || m.Stats().Stale != stale {
 				t.Errorf("got %v and stale %v, want stale %v", err, m.Stats().Stale, stale)
 			}
@@ -76,9 +72,7 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 		}
 		fault.err.Store(nil)
 		sample(t, m)
-		if err := m.CanExecute(ctx, k); !errors.Is(err, breaker.ErrDisabled) {
-			t.Errorf("got %v when the store is back, want ErrDisabled", err)
-		}
+		wants(t, m.CanExecute(ctx, k), breaker.ErrDisabled, "when the store is back")
 	})
 }
 

@@ -24,9 +24,7 @@ func (f forgetful) Load(ctx context.Context, shards []int) ([]store.Shard, error
 // TestAShardThatIsNotLoadedIsAnError refreshes from a store that does not load all that was asked for.
 func TestAShardThatIsNotLoadedIsAnError(t *testing.T) {
 	store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
-	if err := agent(t, breaker.Config{Store: store}).Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, agent(t, breaker.Config{Store: store}).Disable(t.Context(), k))
 	m := agent(t, breaker.Config{Store: forgetful{store}})
 	if err := m.Refresh(t.Context()); err == nil || m.Stats().Errors.Of(breaker.StoreFailed) != 1 {
 		t.Errorf("got error %v and %d failures of the store reported, want an error and 1", err, m.Stats().Errors.Of(breaker.StoreFailed))
@@ -41,8 +39,7 @@ func TestStoreCallsDoNotGrowWithCircuits(t *testing.T) {
 			store := newMeddler(breaker.NewMemoryStore())
 			sample(t, agent(t, breaker.Config{Store: *store.inner.Load(), Poll: failingAll(circuits), ConsecutiveFailureThreshold: 1}))
 			time.Sleep(time.Minute) // until the lease is over
-			quiet := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) { return nil, nil }
-			running(t, agent(t, breaker.Config{Store: store, Poll: quiet}))
+			running(t, agent(t, breaker.Config{Store: store, Poll: failingAll(0)}))
 			time.Sleep(time.Minute)
 			store.calls.Store(0)
 			time.Sleep(time.Minute)
@@ -75,22 +72,14 @@ func TestARefreshIsNotOvertaken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
 				hand, m := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-				if err := errors.Join(hand.Disable(ctx, k), m.Refresh(ctx), hand.Enable(ctx, k)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, hand.Disable(ctx, k), m.Refresh(ctx), hand.Enable(ctx, k))
 				store.after = holdLoads
 				go func() { _ = m.Refresh(context.WithValue(ctx, late{}, 10*time.Millisecond)) }()
 				time.Sleep(time.Millisecond)
 				between(store)
-				if err := errors.Join(hand.Refresh(ctx), hand.Disable(ctx, k)); err != nil {
-					t.Fatal(err)
-				}
-				if err := m.Refresh(context.WithValue(ctx, late{}, 20*time.Millisecond)); err != nil {
-					t.Fatal(err)
-				}
-				if err := m.CanExecute(ctx, k); !errors.Is(err, breaker.ErrDisabled) {
-					t.Errorf("got %v after a refresh that has read that it is disabled, want ErrDisabled", err)
-				}
+				must(t, hand.Refresh(ctx), hand.Disable(ctx, k))
+				must(t, m.Refresh(context.WithValue(ctx, late{}, 20*time.Millisecond)))
+				wants(t, m.CanExecute(ctx, k), breaker.ErrDisabled, "after a refresh that has read that it is disabled")
 			})
 		})
 	}
@@ -100,17 +89,13 @@ func TestARefreshIsNotOvertaken(t *testing.T) {
 func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	store, k, ctx := newMeddler(breaker.NewMemoryStore()), sameShard(2), t.Context()
 	hand, m := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-	if err := errors.Join(hand.Disable(ctx, k[0]), m.Refresh(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hand.Disable(ctx, k[0]), m.Refresh(ctx))
 	store.flush()
 	store.before = only(func(context.Context) error {
 		store.before = nil
 		return errors.Join(hand.Refresh(ctx), hand.Disable(ctx, k[1]))
 	}, "Apply")
-	if err := m.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Refresh(ctx))
 	for i := range k {
 		if err := m.CanExecute(ctx, k[i]); !errors.Is(err, breaker.ErrDisabled) {
 			t.Errorf("circuit %d: got %v, want ErrDisabled: it was written before Refresh returned", i, err)
@@ -126,9 +111,7 @@ func TestHintsAreHeeded(t *testing.T) {
 		m := agent(t, c)
 		running(t, m)
 		time.Sleep(15 * time.Second)
-		if err := agent(t, c).Disable(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, agent(t, c).Disable(t.Context(), k))
 		eventually(t, time.Second, "the agent knows", inState(k, breaker.Disabled, m))
 	})
 }

@@ -20,9 +20,7 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 		past func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key)
 	}{
 		{"enabled, after the window", breaker.Config{}, func(t *testing.T, m *breaker.Manager, _ *traffic, k breaker.Key) {
-			if err := errors.Join(m.Disable(t.Context(), k), m.Enable(t.Context(), k)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Disable(t.Context(), k), m.Enable(t.Context(), k))
 			time.Sleep(66 * time.Second)
 		}},
 		{"well for long enough", breaker.Config{}, func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key) {
@@ -67,9 +65,7 @@ func TestPollsAskForWhatMatters(t *testing.T) {
 		}
 		m, k := agent(t, breaker.Config{Poll: poll, MinimumRequestCount: 20, FailureThreshold: 50}), breaker.Key{ID: "a"}
 		for wait, since := range map[time.Duration]time.Duration{0: 0, 20 * time.Second: 20 * time.Second, 6 * time.Hour: time.Minute} {
-			if err := errors.Join(m.Enable(t.Context(), k), m.Disable(t.Context(), k)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Enable(t.Context(), k), m.Disable(t.Context(), k))
 			time.Sleep(wait)
 			sample(t, m)
 			if got.Window != time.Minute || got.MinFailures != 10 || len(got.Since) != 1 || got.Since[k] != since {
@@ -83,12 +79,12 @@ func TestPollsAskForWhatMatters(t *testing.T) {
 func TestPollsDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var inside, most atomic.Int64
-		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		poll := polls(func() results {
 			most.Store(max(most.Load(), inside.Add(1)))
 			time.Sleep(47 * time.Second)
 			inside.Add(-1)
-			return nil, nil
-		}
+			return results{}
+		})
 		stop := running(t, agent(t, breaker.Config{Poll: poll}))
 		time.Sleep(10 * time.Minute)
 		stop()
@@ -118,16 +114,11 @@ func TestAPollFromBeforeAChangeCountsForNothing(t *testing.T) {
 func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, breaker.Key) error) {
 	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
 	during := func() {}
-	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		during()
-		return map[breaker.Key]breaker.PollResult{k: {Failures: 100}}, nil
-	}
+	poll := polls(func() results { during(); return results{k: {Failures: 100}} })
 	c := breaker.Config{Store: store, Poll: poll, ConsecutiveFailureThreshold: 1}
 	leader, other := agent(t, c), agent(t, c)
 	sample(t, leader)
-	if s := leader.Status(k).State; s != breaker.Disabled {
-		t.Fatalf("got state %v after 100 failures, want disabled", s)
-	}
+	wantState(t, leader, k, breaker.Disabled, "after 100 failures")
 	during = func() {
 		time.Sleep(time.Second)
 		if err := errors.Join(change(other, t.Context(), k), leader.Refresh(t.Context())); err != nil {
@@ -135,24 +126,19 @@ func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, bre
 		}
 	}
 	sample(t, leader)
-	if s := leader.Status(k).State; s != breaker.Closed {
-		t.Errorf("got state %v, because of calls from before the change, want closed", s)
-	}
+	wantState(t, leader, k, breaker.Closed, "with calls from before the change")
 }
 
 // TestCountsThatAreNone polls nonsense of one circuit, and sense of another: the first stays as it is, the second does not suffer.
 func TestCountsThatAreNone(t *testing.T) {
-	nonsense, results := breaker.Key{ID: "nonsense"}, map[breaker.Key]breaker.PollResult{}
-	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		return results, nil
-	}
-	m := agent(t, breaker.Config{Poll: poll})
+	nonsense, counts := breaker.Key{ID: "nonsense"}, results{}
+	m := agent(t, breaker.Config{Poll: polls(func() results { return counts })})
 	zero := 0.0
 	for i, bad := range []breaker.PollResult{
 		{Failures: zero / zero}, {Failures: 1 / zero}, {Failures: -1}, {Failures: 20, Successes: -1}, {Failures: 20, Successes: zero / zero}, {Failures: 1e308, Successes: 1e308},
 	} {
 		sense := breaker.Key{ID: string(rune('a' + i))}
-		results[nonsense], results[sense] = bad, breaker.PollResult{Failures: 20}
+		counts[nonsense], counts[sense] = bad, breaker.PollResult{Failures: 20}
 		sample(t, m)
 		if got := m.Status(nonsense).State; got != breaker.Closed {
 			t.Errorf("%v: got state %v, want closed", bad, got)
@@ -172,9 +158,7 @@ func TestOneReporterDecidesNothing(t *testing.T) {
 		n := breaker.PollResult{Failures: 30, Reporters: 3}
 		m := agent(t, breaker.Config{
 			MinReporters: 3, ConsecutiveFailureThreshold: 2,
-			Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-				return map[breaker.Key]breaker.PollResult{{ID: "a"}: n}, nil
-			},
+			Poll: polls(func() results { return results{{ID: "a"}: n} }),
 		})
 		sample(t, m)
 		n.Reporters = 1
@@ -182,14 +166,10 @@ func TestOneReporterDecidesNothing(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			sample(t, m)
 		}
-		if s := m.Status(breaker.Key{ID: "a"}).State; s != breaker.HalfOpen {
-			t.Errorf("one reporter: got %v, want half_open", s)
-		}
+		wantState(t, m, breaker.Key{ID: "a"}, breaker.HalfOpen, "one reporter")
 		n.Reporters = 3
 		sample(t, m)
-		if s := m.Status(breaker.Key{ID: "a"}).State; s != breaker.Disabled {
-			t.Errorf("three reporters: got %v, want disabled", s)
-		}
+		wantState(t, m, breaker.Key{ID: "a"}, breaker.Disabled, "three reporters")
 	})
 }
 
@@ -198,9 +178,7 @@ func TestTheStoresClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &offClock{Store: breaker.NewMemoryStore()}
 		n := breaker.PollResult{Failures: 20}
-		m := agent(t, breaker.Config{Store: store, Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			return map[breaker.Key]breaker.PollResult{{ID: "a"}: n}, nil
-		}})
+		m := agent(t, breaker.Config{Store: store, Poll: polls(func() results { return results{{ID: "a"}: n} })})
 		sample(t, m)
 		store.by = -time.Hour
 		n = breaker.PollResult{Successes: 20}
@@ -221,25 +199,15 @@ func TestShadowLeavesNothingBehind(t *testing.T) {
 		k := breaker.Key{ID: "a"}
 		dry := agent(t, c)
 		sample(t, dry)
-		if s := dry.Status(k).State; s != breaker.Disabled {
-			t.Fatalf("got %v in shadow, want disabled", s)
-		}
-		if err := dry.Disable(t.Context(), breaker.Key{ID: "by hand"}); err != nil {
-			t.Fatal(err)
-		}
+		wantState(t, dry, k, breaker.Disabled, "in shadow")
+		must(t, dry.Disable(t.Context(), breaker.Key{ID: "by hand"}))
 		time.Sleep(time.Minute)
 		c.Mode, c.Poll = throttle.ModeEnforce, polled(breaker.PollResult{Successes: 20})
 		m := agent(t, c)
 		for range 2 {
-			if err := m.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.CanExecute(t.Context(), k); err != nil {
-				t.Errorf("got %v, want none", err)
-			}
-			if err := m.CanExecute(t.Context(), breaker.Key{ID: "by hand"}); !errors.Is(err, breaker.ErrDisabled) {
-				t.Errorf("disabled by hand: got %v, want ErrDisabled", err)
-			}
+			must(t, m.Refresh(t.Context()))
+			wants(t, m.CanExecute(t.Context(), k), nil, "a call")
+			wants(t, m.CanExecute(t.Context(), breaker.Key{ID: "by hand"}), breaker.ErrDisabled, "disabled by hand")
 			sample(t, m)
 		}
 		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {

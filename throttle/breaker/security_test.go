@@ -24,12 +24,8 @@ func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	}
 	for i := range 2000 {
 		k := breaker.Key{Tenant: fmt.Sprint(i), ID: strings.Repeat("x", i)}
-		if err := m.CanExecute(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Circuit(k).Do(t.Context(), succeeding); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.CanExecute(t.Context(), k))
+		must(t, m.Circuit(k).Do(t.Context(), succeeding))
 	}
 	sample(t, m)
 	if got := len(m.List()); got != 0 {

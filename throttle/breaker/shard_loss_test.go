@@ -22,9 +22,7 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 		store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
 		store.before = fault.meddle
 		m := agent(t, breaker.Config{Store: store, OnStale: breaker.KeepLast, Poll: polled(breaker.PollResult{})})
-		if err := m.Disable(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Disable(t.Context(), k))
 		running(t, m)
 		time.Sleep(5 * time.Second)
 		fault.set(errNetwork)
@@ -87,9 +85,7 @@ func failOverToAnOlderState(t *testing.T) {
 	}
 	store.failOver(t, 3)
 	late := agent(t, breaker.Config{Store: store})
-	if err := errors.Join(b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx))
 	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "later manager": late} {
 		for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
 			if s := m.Status(k[i]).State; s != want {
@@ -106,18 +102,12 @@ func TestAFailOverIsNotOverlooked(t *testing.T) {
 		ctx, store, k := t.Context(), newPast(), sameShard(4)
 		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{})}
 		a, b := agent(t, c), agent(t, c)
-		if err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.Disable(ctx, k[2]), b.Refresh(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.Disable(ctx, k[2]), b.Refresh(ctx))
 		store.failOver(t, 2)
-		if err := errors.Join(a.Refresh(ctx), a.Disable(ctx, k[3])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Refresh(ctx), a.Disable(ctx, k[3]))
 		running(t, b)
 		time.Sleep(2 * time.Minute)
-		if err := b.CanExecute(ctx, k[3]); !errors.Is(err, breaker.ErrDisabled) {
-			t.Errorf("got %v from an agent two minutes after the circuit was disabled, want ErrDisabled", err)
-		}
+		wants(t, b.CanExecute(ctx, k[3]), breaker.ErrDisabled, "from an agent two minutes after the circuit was disabled")
 	})
 }
 
@@ -200,9 +190,7 @@ func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, 
 		}
 	}
 	late := agent(t, breaker.Config{Store: store})
-	if err := late.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, late.Refresh(t.Context()))
 	answers(t, "later", late, keys, want)
 	for _, m := range all {
 		reported += m.Stats().Errors.Of(breaker.RecordsLost)
@@ -217,18 +205,12 @@ func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, k, ctx := newSieve(), sameShard(4), t.Context()
 		circuits := map[string]breaker.Key{"disabled": k[0], "open": k[1], "forced closed": k[2]}
-		first := agent(t, breaker.Config{Store: store, Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			return map[breaker.Key]breaker.PollResult{k[1]: {Failures: 20}}, nil
-		}})
-		if err := errors.Join(first.Sample(ctx), first.Disable(ctx, k[0]), first.ForceClose(ctx, k[2])); err != nil {
-			t.Fatal(err)
-		}
+		first := agent(t, breaker.Config{Store: store, Poll: polls(func() results { return results{k[1]: {Failures: 20}} })})
+		must(t, first.Sample(ctx), first.Disable(ctx, k[0]), first.ForceClose(ctx, k[2]))
 		store.vanish(k...)
 		second := agent(t, breaker.Config{Store: store})
 		time.Sleep(time.Second)
-		if err := errors.Join(second.Disable(ctx, k[3]), first.Refresh(ctx), second.Refresh(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, second.Disable(ctx, k[3]), first.Refresh(ctx), second.Refresh(ctx))
 		want := map[string]error{"disabled": breaker.ErrDisabled, "open": breaker.ErrOpen}
 		for name, m := range map[string]*breaker.Manager{"has read it": first, "has not read it": second} {
 			answers(t, name, m, circuits, want)
@@ -243,13 +225,9 @@ func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
 func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
 	store, k, ctx := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, t.Context()
 	m := agent(t, breaker.Config{Store: store})
-	if err := m.Disable(ctx, k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(ctx, k))
 	shard := put(t, store, k, `{"v":2}`)
-	if err := m.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Refresh(ctx))
 	loaded, err := store.Load(ctx, []int{shard})
 	if err != nil || len(loaded[0].Records) != 1 || !strings.HasPrefix(string(loaded[0].Records[0].Data), `{"v":2`) {
 		t.Errorf("got %q, error %v, want what the later version wrote", loaded[0].Records, err)

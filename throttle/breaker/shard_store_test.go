@@ -16,16 +16,12 @@ import (
 func TestAConflictIsThoughtOver(t *testing.T) {
 	store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
 	m, other := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-	if err := m.Disable(ctx, k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(ctx, k))
 	store.before = only(func(context.Context) error {
 		store.before = nil
 		return other.Enable(ctx, k)
 	}, "Apply")
-	if err := errors.Join(m.ForceOpen(ctx, k), other.Refresh(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.ForceOpen(ctx, k), other.Refresh(ctx))
 	for _, m := range []*breaker.Manager{m, other} {
 		if s := m.Status(k); s.State != breaker.Open || !s.Forced || s.Generation != 3 {
 			t.Errorf("got %+v, want it forced open by the third change", s)
@@ -44,11 +40,11 @@ func TestALeaderThatWasFollowedIsFenced(t *testing.T) {
 		next := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		m := agent(t, breaker.Config{
 			Store: store, PollTimeout: time.Minute,
-			Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			Poll: polls(func() results {
 				running(t, next)
 				time.Sleep(20 * time.Second)
-				return map[breaker.Key]breaker.PollResult{k: {Failures: 20}}, nil
-			},
+				return results{k: {Failures: 20}}
+			}),
 		})
 		err := m.Sample(t.Context())
 		if n := m.Stats().Errors.Of(breaker.WriteFenced); !errors.Is(err, breakerstore.ErrFenced) || n != 1 {

@@ -2,7 +2,6 @@ package breaker_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,17 +11,13 @@ import (
 // TestRecordsAreReadable holds the words of a stored record, which another version of the program must understand.
 func TestRecordsAreReadable(t *testing.T) {
 	store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
-	if err := agent(t, breaker.Config{Store: store}).Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, agent(t, breaker.Config{Store: store}).Disable(t.Context(), k))
 	loaded, err := store.Load(t.Context(), []int{k.RecordID().Shard()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]any
-	if err := json.Unmarshal(loaded[0].Records[0].Data, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(loaded[0].Records[0].Data, &got))
 	for field, want := range map[string]any{"v": 1.0, "tenant": "t", "id": "a", "state": "disabled", "reason": "by_hand", "generation": 1.0} {
 		if got[field] != want {
 			t.Errorf("%s: got %v, want %v", field, got[field], want)
@@ -58,9 +53,7 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 			store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
 			shard := put(t, store, k, tt.data)
 			m := agent(t, breaker.Config{Store: store})
-			if err := m.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Refresh(t.Context()))
 			if n, s := m.Stats().Errors.Of(breaker.RecordCorrupt), m.Status(k).State; n != uint64(tt.corrupt) || s != tt.state {
 				t.Errorf("got %d corrupt records reported and state %v, want %d and %v", n, s, tt.corrupt, tt.state)
 			}
@@ -71,13 +64,9 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 			if tt.state != breaker.Closed {
 				return
 			}
-			for range 10 {
-				_ = m.Circuit(k).Do(t.Context(), failing)
-			}
+			fails(t, m, k, 10)
 			sample(t, m)
-			if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
-				t.Errorf("got %v, want ErrOpen: the circuit must live on", err)
-			}
+			wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "a call")
 		})
 	}
 }

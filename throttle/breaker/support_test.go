@@ -18,6 +18,51 @@ func failing(context.Context) error { return errBoom }
 
 func succeeding(context.Context) error { return nil }
 
+// must ends the test if there is an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wants checks an error; nil wants none.
+func wants(t testing.TB, got, want error, when string) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s: got error %v, want %v", when, got, want)
+	}
+}
+
+// wantState checks the state of a circuit.
+func wantState(t testing.TB, m *breaker.Manager, k breaker.Key, want breaker.State, when string) {
+	t.Helper()
+	if got := m.Status(k); got.State != want {
+		t.Errorf("%s: got %+v, want %v", when, got, want)
+	}
+}
+
+// fails makes n calls that fail, or are shed.
+func fails(t testing.TB, m *breaker.Manager, k breaker.Key, n int) {
+	t.Helper()
+	for range n {
+		_ = m.Circuit(k).Do(t.Context(), failing)
+	}
+}
+
+// results are the counts of a poll. A nil map is a failed poll.
+type results map[breaker.Key]breaker.PollResult
+
+// polls makes a poll of a function.
+func polls(f func() results) breaker.PollFunc {
+	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		if r := f(); r != nil {
+			return r, nil
+		}
+		return nil, errBoom
+	}
+}
+
 // agent makes a manager.
 func agent(t testing.TB, c breaker.Config) *breaker.Manager {
 	t.Helper()
@@ -96,20 +141,18 @@ func inState(k breaker.Key, s breaker.State, all ...*breaker.Manager) func() boo
 
 // polled is a poll that always returns the same of the circuit "a".
 func polled(r breaker.PollResult) breaker.PollFunc {
-	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		return map[breaker.Key]breaker.PollResult{{ID: "a"}: r}, nil
-	}
+	return polls(func() results { return results{{ID: "a"}: r} })
 }
 
 // failingAll is a poll that finds 20 failures of each of n circuits.
 func failingAll(n int) breaker.PollFunc {
-	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		all := map[breaker.Key]breaker.PollResult{}
+	return polls(func() results {
+		all := results{}
 		for i := range n {
 			all[breaker.Key{ID: fmt.Sprint(i)}] = breaker.PollResult{Failures: 20}
 		}
-		return all, nil
-	}
+		return all
+	})
 }
 
 // size returns how large a test is: full, raced under the race detector, whose runtime fails on
@@ -152,9 +195,7 @@ func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 	for _, kind := range []string{"unknown", "open", "disabled", "forced open", "forced closed"} {
 		keys[kind] = breaker.Key{ID: kind}
 	}
-	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		return map[breaker.Key]breaker.PollResult{keys["open"]: {Failures: 20}}, nil
-	}
+	poll := polls(func() results { return results{keys["open"]: {Failures: 20}} })
 	hand := agent(t, breaker.Config{Store: store, Poll: poll, BreakerTimeout: 10 * time.Minute})
 	ctx := t.Context()
 	if err := errors.Join(hand.Sample(ctx), hand.Disable(ctx, keys["disabled"]), hand.ForceOpen(ctx, keys["forced open"]), hand.ForceClose(ctx, keys["forced closed"])); err != nil {

@@ -23,9 +23,7 @@ func TestASlowTableTakesNothingBack(t *testing.T) {
 	var slowed atomic.Bool
 	store, ctx := breaker.NewMemoryStore(), t.Context()
 	hand := agent(t, breaker.Config{Store: store})
-	if err := hand.Disable(ctx, slow); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hand.Disable(ctx, slow))
 	m := agent(t, breaker.Config{Store: store, ForTenant: func(tenant string, c breaker.Config) breaker.Config {
 		if tenant == slow.Tenant && !slowed.Swap(true) {
 			close(begun)
@@ -38,12 +36,8 @@ func TestASlowTableTakesNothingBack(t *testing.T) {
 	<-begun
 	err := errors.Join(hand.Disable(ctx, early), m.Refresh(ctx))
 	close(goOn)
-	if err := errors.Join(err, <-ended); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.CanExecute(ctx, early); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("got %v from a table that was begun earlier, want ErrDisabled", err)
-	}
+	must(t, err, <-ended)
+	wants(t, m.CanExecute(ctx, early), breaker.ErrDisabled, "from a table that was begun earlier")
 }
 
 // keyOfShard returns a key whose record lies in the shard.

@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -72,12 +71,8 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 		if got, want := state(), "half_open open open open half_open open half_open"; got != want {
 			t.Errorf("after 15 s: got %s, want %s", got, want)
 		}
-		if err := m.CanExecute(t.Context(), breaker.Key{Tenant: "shadow", ID: "k"}); err != nil {
-			t.Errorf("shadow: %v", err)
-		}
-		if err := m.CanExecute(t.Context(), breaker.Key{Tenant: "slow", ID: "k"}); !errors.Is(err, breaker.ErrOpen) {
-			t.Errorf("slow: %v", err)
-		}
+		wants(t, m.CanExecute(t.Context(), breaker.Key{Tenant: "shadow", ID: "k"}), nil, "shadow")
+		wants(t, m.CanExecute(t.Context(), breaker.Key{Tenant: "slow", ID: "k"}), breaker.ErrOpen, "slow")
 		if got := m.Stats().Calls[breaker.HalfOpen].ShadowShed; got == 0 {
 			t.Error("no call was counted as shed in shadow")
 		}

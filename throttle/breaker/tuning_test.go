@@ -36,16 +36,10 @@ func TestTune_modes(t *testing.T) {
 			}
 			m, k := agent(t, c), breaker.Key{ID: "k"}
 			defer m.Close()
-			if err := m.ForceOpen(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Tune(breaker.Patch{Mode: &tt.code}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.ForceOpen(t.Context(), k))
+			must(t, m.Tune(breaker.Patch{Mode: &tt.code}))
 			if tt.overridden {
-				if err := m.Override(throttle.SourceHTTP, breaker.Patch{Mode: &tt.over}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, m.Override(throttle.SourceHTTP, breaker.Patch{Mode: &tt.over}))
 			}
 			if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.err) {
 				t.Errorf("%s: got %v want %v", tt.name, err, tt.err)
@@ -54,9 +48,7 @@ func TestTune_modes(t *testing.T) {
 			if code.Mode != tt.code || tt.overridden && now.Mode != tt.over || m.Stats().Mode != now.Mode {
 				t.Errorf("%s: got %v in force and %v of the code", tt.name, now, code)
 			}
-			if err := m.Override(throttle.SourceHTTP, breaker.Patch{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Override(throttle.SourceHTTP, breaker.Patch{}))
 			if now, code := m.Tuning(); now != code {
 				t.Errorf("%s: after the override: got %v want %v", tt.name, now, code)
 			}
@@ -69,14 +61,10 @@ func TestTune_startsRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{Mode: throttle.ModeOff}), breaker.Key{ID: "k"}
 		defer m.Close()
-		if err := m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
 		fails(t, m, k, 10)
 		time.Sleep(5*time.Second + 1)
-		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
-			t.Errorf("got %v want an open circuit", err)
-		}
+		wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "a call")
 	})
 }
 
