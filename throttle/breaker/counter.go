@@ -37,7 +37,6 @@ type Counter struct {
 	created time.Time
 	seed    maphash.Seed
 	dropped atomic.Uint64
-	yield   func() // called by Poll without the lock; for tests
 	parts   [counterShards]counterPart
 }
 
@@ -51,7 +50,7 @@ type counterPart struct {
 // NewCounter returns a counter with a window of span, which must be the manager's
 // ObservabilityWindow. The shortest span is 1 ms.
 func NewCounter(span time.Duration) *Counter {
-	c := &Counter{span: max(span, time.Millisecond), created: time.Now(), seed: maphash.MakeSeed(), yield: runtime.Gosched}
+	c := &Counter{span: max(span, time.Millisecond), created: time.Now(), seed: maphash.MakeSeed()}
 	for i := range c.parts {
 		c.parts[i].slots = map[Key]*slot{}
 	}
@@ -161,7 +160,7 @@ func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, result
 		}
 		if read++; read%readBatch == 0 { // last in the loop: s may be removed meanwhile
 			p.mu.Unlock()
-			c.yield() // without it, waiting calls would not get the lock
+			runtime.Gosched() // without it, waiting calls would not get the lock
 			p.mu.Lock()
 		}
 	}

@@ -116,15 +116,10 @@ func (m *Manager) lazyRound() {
 // sampleLazily makes one round, or only reads the store if another manager decides. It reports
 // whether this manager leads.
 func (m *Manager) sampleLazily(ctx context.Context) (leads bool, err error) {
-	var t term
 	if !m.memory.sampled.Load() {
-		t, err = m.campaign(ctx)
-	}
-	switch {
-	case err != nil:
-		return false, err
-	case t.led:
-		return true, m.sample(ctx, t.Term)
+		if leads, err = m.step(ctx); leads || err != nil {
+			return leads, err
+		}
 	}
 	return false, m.readChanges(ctx)
 }

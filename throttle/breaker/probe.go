@@ -14,14 +14,11 @@ type probes struct {
 	demanded atomic.Bool // a call was shed for want of a probe
 
 	mu        sync.Mutex
-	left      int
-	until     time.Time // by this process's clock; after that, left is void and the store can be asked again
+	ready     bool      // one probe may be sent
+	until     time.Time // by this process's clock; after that, ready is void and the store can be asked again
 	requested bool
 	unused    int // consecutive grants without a call
 }
-
-// probesWanted is how many probes one request asks for.
-const probesWanted = 1
 
 // maxUnused is the number of consecutive unused grants after which no probe is kept ready. An
 // endpoint with fewer calls is probed at its second call.
@@ -31,14 +28,10 @@ const maxUnused = 20
 func (p *probes) take(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left == 0 || !now.Before(p.until) {
+	if !p.ready || !now.Before(p.until) {
 		return false
 	}
-	p.left--
-	if p.left == 0 {
-		p.until = time.Time{} // ask the store again at once
-	}
-	p.unused = 0
+	p.ready, p.unused, p.until = false, 0, time.Time{} // ask the store again at once
 	return true
 }
 
@@ -46,8 +39,8 @@ func (p *probes) take(now time.Time) bool {
 func (p *probes) idle(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left > 0 && !now.Before(p.until) {
-		p.left = 0
+	if p.ready && !now.Before(p.until) {
+		p.ready = false
 		p.unused++
 	}
 	if p.unused < maxUnused {
@@ -70,11 +63,10 @@ func (p *probes) startRequest(now time.Time) bool {
 }
 
 // setGrant stores the store's answer. Without an answer, until is zero.
-func (p *probes) setGrant(n int, until time.Time) {
+func (p *probes) setGrant(granted bool, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requested = false
-	p.left, p.until = n, until
+	p.requested, p.ready, p.until = false, granted, until
 }
 
 // prober holds the requests for probes until the store is asked, in the background.
@@ -161,32 +153,32 @@ func (m *Manager) grantProbes(wanted []*entry, ask func([]store.ProbeRequest) ([
 	for i, e := range wanted {
 		requests[i] = store.ProbeRequest{
 			ID: e.Key.RecordID(), Generation: e.Generation, Since: e.openUntil, Every: e.settings.SampleRate,
-			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
+			Budget: e.settings.HalfOpenProbes, Want: 1,
 		}
 	}
 	asked := time.Now()
 	grants, err := ask(requests)
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
-			e.probes.setGrant(0, time.Time{})
+			e.probes.setGrant(false, time.Time{})
 			continue
 		}
-		n, until := e.limitGrant(grants[i], asked, time.Now())
-		m.counters.probes.Add(uint64(n))
-		e.probes.setGrant(n, until)
+		granted, until := e.limitGrant(grants[i], asked, time.Now())
+		if granted {
+			m.counters.probes.Add(1)
+		}
+		e.probes.setGrant(granted, until)
 	}
 }
 
-// limitGrant limits a grant to what was requested and to one SampleRate. A grant that has ended is
-// none. The result also limits how soon the store is asked again.
-func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (n int, until time.Time) {
+// limitGrant limits a grant to one probe and to one SampleRate. A grant that has ended is none. The
+// result also limits how soon the store is asked again.
+func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (granted bool, until time.Time) {
 	every := e.settings.SampleRate
 	until = asked.Add(min(g.Remaining, every))
-	if now.Before(until) {
-		n = min(max(0, g.Granted), probesWanted)
-	}
-	if n == 0 {
+	granted = g.Granted > 0 && now.Before(until)
+	if !granted {
 		until = latest(until, now.Add(every/maxPerSampleRate))
 	}
-	return n, until
+	return granted, until
 }

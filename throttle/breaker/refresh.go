@@ -225,13 +225,10 @@ func (m *Manager) storeNow() time.Time {
 // checkStale publishes a new table when the last reading is too old.
 func (m *Manager) checkStale() {
 	last := m.lastRead.Load()
-	if last.stale || last.local.IsZero() || time.Since(last.local) <= m.config.MaxStale {
-		return // nothing to be stale before the first reading
-	}
-	if m.makesLazyRounds() {
-		return // a memory store is always available; without calls there are no rounds
-	}
-	if m.lastRead.CompareAndSwap(last, &storeReading{store: last.store, local: last.local, stale: true}) { // unless a reading came in between
+	switch {
+	case last.stale, last.local.IsZero(): // nothing to be stale before the first reading
+	case time.Since(last.local) <= m.config.MaxStale, m.makesLazyRounds(): // a memory store is always available
+	case m.lastRead.CompareAndSwap(last, &storeReading{store: last.store, local: last.local, stale: true}): // unless a reading came in between
 		m.revision.Add(1)
 		m.publish()
 	}

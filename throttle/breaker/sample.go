@@ -31,22 +31,27 @@ func (m *Manager) Sample(ctx context.Context) error {
 		return ErrManagerClosed
 	}
 	m.stopLazy()
-	t, err := m.campaign(ctx)
-	if err != nil {
+	leads, err := m.step(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !t.led {
+	case !leads:
 		return ErrNotLeading
-	}
-	if err := m.sample(ctx, t.Term); err != nil {
-		return err
-	}
-	if !m.running.Load() {
+	case !m.running.Load():
 		m.notifyOnce(ctx)
 		m.prefetch()
 		m.requestProbes(ctx)
 	}
 	return nil
+}
+
+// step makes one round without Run, if this manager leads.
+func (m *Manager) step(ctx context.Context) (leads bool, err error) {
+	t, err := m.campaign(ctx)
+	if err != nil || !t.led {
+		return false, err
+	}
+	return true, m.sample(ctx, t.Term)
 }
 
 // sample makes one round. If a shard cannot be written, it goes on with the next.
