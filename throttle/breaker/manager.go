@@ -40,7 +40,7 @@ type Manager struct {
 	polling      atomic.Bool  // a poll is running, even if its timeout has passed
 	notifying    atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
 	prober       prober
-	calls        sync.Pool
+	ends         sync.Pool // of permits
 	shedWrappers sync.Pool
 	notifyWake   chan struct{} // wakes notifyLoop
 	refreshWake  chan struct{} // wakes refreshLoop
@@ -76,7 +76,7 @@ func New(c Config) (*Manager, error) {
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)
-	m.calls.New = func() any { return new(pooledCall) }
+	m.ends.New = func() any { return new(atomic.Uint64) }
 	m.shedWrappers.New = func() any { return new(besideShedError) }
 	for i := range m.shards {
 		m.shards[i].Store(&shard{index: i, records: map[store.RecordID]*record{}})

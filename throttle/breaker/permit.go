@@ -9,18 +9,12 @@ import (
 
 // Permit is permission for one call: see [Circuit.Acquire]. Methods of the zero Permit do nothing.
 type Permit struct {
-	call  *pooledCall
-	use   uint64
-	state State
-}
-
-// pooledCall is the call of a Permit. It is reused. The use counter keeps an ended Permit from
-// affecting a later call.
-type pooledCall struct {
 	circuit    *Circuit
 	ctx        context.Context
 	generation uint64
-	use        atomic.Uint64
+	state      State
+	ends       *atomic.Uint64 // pooled: counts the permits that have ended by it
+	end        uint64         // its value until this permit ends, for all copies
 }
 
 // Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
@@ -35,9 +29,8 @@ func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	t := c.manager.calls.Get().(*pooledCall)
-	t.circuit, t.ctx, t.generation = c, ctx, generation
-	return Permit{call: t, use: t.use.Load(), state: state}, nil
+	ends := c.manager.ends.Get().(*atomic.Uint64)
+	return Permit{c, ctx, generation, state, ends, ends.Load()}, nil
 }
 
 // State returns the circuit's state: Closed, or HalfOpen for a probe. In ModeShadow it may be any.
@@ -47,25 +40,26 @@ func (p Permit) State() State { return p.state }
 // since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
 // first Done or Finish has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
-	p.end(func(ctx context.Context, c *Circuit, generation uint64) { c.record(ctx, generation, err) })
+	if p.endFirst() {
+		p.circuit.record(p.ctx, p.generation, err)
+	}
 }
 
 // Finish ends the call with an outcome: Accepted is a success, Rejected and Overloaded are failures. Any
 // other one does not count.
 func (p Permit) Finish(o throttle.Outcome) {
-	p.end(func(_ context.Context, c *Circuit, generation uint64) { c.recordOutcome(generation, o) })
+	if p.endFirst() {
+		p.circuit.recordOutcome(p.generation, o)
+	}
 }
 
-// end ends the permit. If it has not ended before, it passes the call to record.
-func (p Permit) end(record func(ctx context.Context, c *Circuit, generation uint64)) {
-	t := p.call
-	if t == nil || !t.use.CompareAndSwap(p.use, p.use+1) {
-		return
+// endFirst ends the permit, and reports whether it had not ended before.
+func (p Permit) endFirst() bool {
+	if p.ends == nil || !p.ends.CompareAndSwap(p.end, p.end+1) {
+		return false
 	}
-	c, ctx, generation := t.circuit, t.ctx, t.generation
-	t.circuit, t.ctx = nil, nil
-	c.manager.calls.Put(t)
-	record(ctx, c, generation)
+	p.circuit.manager.ends.Put(p.ends)
+	return true
 }
 
 // record counts the outcome of a call that was admitted in a generation of the circuit.
