@@ -111,62 +111,52 @@ func TestWithoutCallsThereAreNoRounds(t *testing.T) {
 	})
 }
 
-// TestALateFailureIsPolledWithoutAnotherCall: it may be the last call for a long time.
-func TestALateFailureIsPolledWithoutAnotherCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
-		defer m.Close()
-		var calls sync.WaitGroup
-		for range 10 {
-			calls.Go(func() {
-				_ = m.Circuit(k).Do(t.Context(), func(context.Context) error { time.Sleep(time.Minute); return errBoom })
-			})
-		}
-		calls.Wait()
-		time.Sleep(5*time.Second + 1)
-		if s := m.Status(k); s.State != breaker.Open {
-			t.Errorf("got %v, want open", s.State)
-		}
-	})
-}
-
-// TestAFailedRoundIsRepeated without another call.
-func TestAFailedRoundIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var count atomic.Int64
-		m := agent(t, breaker.Config{Poll: polls(func() results {
-			if count.Add(1) < 3 {
+// TestWhatStartsRounds lets ten calls fail in several ways, and makes no other call: the circuit opens
+// after one SampleRate.
+func TestWhatStartsRounds(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	failed := 0
+	for name, tt := range map[string]struct {
+		c  breaker.Config
+		do func(*testing.T, *breaker.Manager)
+	}{
+		"late failures": {breaker.Config{}, func(t *testing.T, m *breaker.Manager) {
+			var calls sync.WaitGroup
+			for range 10 {
+				calls.Go(func() {
+					_ = m.Circuit(k).Do(t.Context(), func(context.Context) error { time.Sleep(time.Minute); return errBoom })
+				})
+			}
+			calls.Wait()
+		}},
+		"failed rounds": {breaker.Config{Poll: polls(func() results {
+			if failed++; failed < 3 {
 				return nil
 			}
-			return results{{ID: "k"}: {Failures: 20}}
-		})})
-		defer m.Close()
-		time.Sleep(30 * time.Second)
-		if s := m.Status(breaker.Key{ID: "k"}); s.State != breaker.Open || count.Load() != 3 || m.Stats().Errors.Of(breaker.PollFailed) != 2 {
-			t.Errorf("got %v after %d polls, want open after 3", s.State, count.Load())
-		}
-	})
-}
-
-// TestRunTakesOver from the calls, and gives back.
-func TestRunTakesOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
-		defer m.Close()
-		time.Sleep(3 * time.Second)
-		stop := running(t, m)
-		time.Sleep(time.Second)
-		if s := m.Stats(); !s.Running || !s.Leads || s.SnapshotAge < 0 {
-			t.Errorf("got running %v, leads %v, age %v", s.Running, s.Leads, s.SnapshotAge)
-		}
-		time.Sleep(time.Minute)
-		stop()
-		fails(t, m, k, 10)
-		time.Sleep(5*time.Second + 1)
-		if s := m.Status(k); s.State != breaker.Open {
-			t.Errorf("after Run has ended: got %v, want open", s.State)
-		}
-	})
+			return results{k: {Failures: 20}}
+		})}, func(*testing.T, *breaker.Manager) { time.Sleep(10 * time.Second) }},
+		"Run that has ended": {breaker.Config{}, func(t *testing.T, m *breaker.Manager) {
+			time.Sleep(3 * time.Second)
+			stop := running(t, m)
+			time.Sleep(time.Minute)
+			stop()
+			fails(t, m, k, 10)
+		}},
+		"Tune": {breaker.Config{Mode: throttle.ModeOff}, func(t *testing.T, m *breaker.Manager) {
+			must(t, m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
+			fails(t, m, k, 10)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := agent(t, tt.c)
+				defer m.Close()
+				tt.do(t, m)
+				time.Sleep(5*time.Second + 1)
+				wantState(t, m, k, breaker.Open, name)
+			})
+		})
+	}
 }
 
 // TestOneOfTheManagersOfAProcessLeads, and the others read what it decides.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestALeaderWhosePollsFailStandsBack has one agent of two whose polls fail, which leads first: the other one takes over, and keeps the lease.
@@ -161,18 +161,13 @@ func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
 	})
 }
 
-// lessor is a store whose leases are not what was asked for.
-type lessor struct {
-	*meddler
-	lease     func(*store.Lease)
-	campaigns atomic.Int64
-}
-
-func (l *lessor) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
-	l.campaigns.Add(1)
-	lease, err := l.meddler.Campaign(ctx, c)
-	l.lease(&lease)
-	return lease, err
+// leases changes leases that a store has granted.
+func leases(change func(*breakerstore.Lease)) func(pointer any) {
+	return func(pointer any) {
+		if l, ok := pointer.(*breakerstore.Lease); ok {
+			change(l)
+		}
+	}
 }
 
 // TestALeaseThatIsOverIsNotAskedForAtOnce grants leases with nothing left, or next to nothing, as a
@@ -183,17 +178,18 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 		for _, left := range []time.Duration{-time.Hour, 0, time.Millisecond, 3 * time.Millisecond} {
 			t.Run(owner+" "+left.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *store.Lease) {
-						l.Remaining = left
-						l.Owner = cmp.Or(owner, l.Owner)
-					}}
+					store, campaigns := newMeddler(breaker.NewMemoryStore()), 0
+					store.answer = leases(func(l *breakerstore.Lease) {
+						campaigns++
+						l.Remaining, l.Owner = left, cmp.Or(owner, l.Owner)
+					})
 					led := 0
 					hooks := breaker.Hooks{Led: func(breaker.LeadEvent) { led++ }}
 					m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks})
 					stop := running(t, m)
 					time.Sleep(10 * time.Second)
 					stop()
-					if n := store.campaigns.Load(); n < 4 || n > 2*32 {
+					if n := campaigns; n < 4 || n > 2*32 {
 						t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
 					}
 					if lost := m.Stats().Errors.Of(breaker.LeaseLost); (lost > 0) != (owner == "") {
@@ -212,7 +208,8 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 func TestAnEndlessLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault failure
-		store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *store.Lease) { l.Remaining = 365 * 24 * time.Hour }}
+		store := newMeddler(breaker.NewMemoryStore())
+		store.answer = leases(func(l *breakerstore.Lease) { l.Remaining = 365 * 24 * time.Hour })
 		store.before = fault.meddle
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		running(t, m)

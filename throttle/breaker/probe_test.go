@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,21 +13,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// granter is a store that grants probes that were not requested, or that have ended.
-type granter struct {
-	*meddler
-	grant store.ProbeGrant
-}
-
-func (g *granter) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
-	if _, err := g.meddler.Probe(ctx, requests); err != nil {
-		return nil, err
+// granting returns a store that answers each request for probes with the same grant.
+func granting(grant store.ProbeGrant) *meddler {
+	m := newMeddler(breaker.NewMemoryStore())
+	m.answer = func(pointer any) {
+		if grants, ok := pointer.(*[]store.ProbeGrant); ok && len(*grants) > 0 {
+			*grants = slices.Repeat([]store.ProbeGrant{grant}, len(*grants))
+		}
 	}
-	grants := make([]store.ProbeGrant, len(requests))
-	for i := range grants {
-		grants[i] = g.grant
-	}
-	return grants, nil
+	return m
 }
 
 // TestGrantsThatMakeNoSense calls a half-open endpoint 100 times a second for ten seconds, which are two sample rates: not more than was asked
@@ -44,7 +39,7 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, k := &granter{meddler: newMeddler(breaker.NewMemoryStore()), grant: tt.grant}, breaker.Key{ID: "a"}
+				store, k := granting(tt.grant), breaker.Key{ID: "a"}
 				sample(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})}))
 				var asks atomic.Int64
 				store.before = func(_ context.Context, op string) error {
@@ -122,8 +117,7 @@ func TestProbesFindSeldomCalls(t *testing.T) {
 // TestAProbeIsNotTakenAfterItsTime calls a half-open endpoint long after the store granted a probe: it asks again.
 func TestAProbeIsNotTakenAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		grant := store.ProbeGrant{Granted: 1, Remaining: time.Second}
-		s, k := &granter{meddler: newMeddler(breaker.NewMemoryStore()), grant: grant}, breaker.Key{ID: "a"}
+		s, k := granting(store.ProbeGrant{Granted: 1, Remaining: time.Second}), breaker.Key{ID: "a"}
 		sample(t, agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{Failures: 20})}))
 		m := agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{})})
 		must(t, m.Refresh(t.Context()))

@@ -18,10 +18,7 @@ import (
 // TestStrangersKeysMakeNoCircuits decides about unknown keys and makes calls with them: without failures the store keeps nothing.
 func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	store := breaker.NewMemoryStore()
-	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := agent(t, breaker.Config{Name: "webhooks", Store: store})
 	for i := range 2000 {
 		k := breaker.Key{Tenant: fmt.Sprint(i), ID: strings.Repeat("x", i)}
 		must(t, m.CanExecute(t.Context(), k))
@@ -44,10 +41,7 @@ func TestHostileRecords(t *testing.T) {
 		for _, micros := range []int64{math.MinInt64, -1, 1, math.MaxInt64} {
 			synctest.Test(t, func(t *testing.T) {
 				store, k := breaker.NewMemoryStore(), breaker.Key{ID: "k"}
-				m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, BreakerTimeout: 10 * time.Second, MaxBreakerTimeout: time.Minute})
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := agent(t, breaker.Config{Name: "webhooks", Store: store, BreakerTimeout: 10 * time.Second, MaxBreakerTimeout: time.Minute})
 				put(t, store, k, fmt.Sprintf(`{"v":1,"id":"k","state":%q,`+extreme+`}`, state,
 					int64(math.MaxInt64), uint64(math.MaxUint64), micros, micros, micros, micros, math.MaxFloat64, math.MaxFloat64))
 				ctx, cancel := context.WithCancel(t.Context())
@@ -77,10 +71,7 @@ func TestHostileRecords(t *testing.T) {
 func TestGarbageInTheStoreIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "k"}
-	m, err := breaker.New(breaker.Config{Name: "a\nb", Store: store, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := agent(t, breaker.Config{Name: "a\nb", Store: store, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))})
 	for _, garbage := range []string{
 		"\nlevel=ERROR msg=owned", strings.Repeat("[", 1<<20), `{"v":1,"state":"\nlevel=ERROR"}`, `{"v":1e99}`, `{"v":1,"id":"other","state":"open"}`, "null",
 	} {

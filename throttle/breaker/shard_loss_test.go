@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -126,16 +125,6 @@ func (s *sieve) vanish(keys ...breaker.Key) {
 	}
 }
 
-func (s *sieve) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
-	loaded, err := s.meddler.Load(ctx, shards)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range loaded {
-		loaded[i].Records = slices.DeleteFunc(loaded[i].Records, func(r store.StoredRecord) bool { return s.gone[r.ID] })
-	}
-	return loaded, err
-}
-
 func newSieve() *sieve {
 	s := &sieve{meddler: newMeddler(breaker.NewMemoryStore()), gone: map[store.RecordID]bool{}}
 	s.batch = func(b *store.Batch) {
@@ -143,6 +132,15 @@ func newSieve() *sieve {
 		defer s.mu.Unlock()
 		for _, c := range b.Changes {
 			delete(s.gone, c.ID)
+		}
+	}
+	s.answer = func(pointer any) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if loaded, ok := pointer.(*[]store.Shard); ok {
+			for i := range *loaded {
+				(*loaded)[i].Records = slices.DeleteFunc((*loaded)[i].Records, func(r store.StoredRecord) bool { return s.gone[r.ID] })
+			}
 		}
 	}
 	return s

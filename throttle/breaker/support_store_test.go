@@ -21,6 +21,7 @@ type meddler struct {
 	before func(ctx context.Context, op string) error // an error is the answer: the store is not called
 	after  func(ctx context.Context, op string) error // an error is the answer, although the store has done it
 	batch  func(b *breakerstore.Batch)                // changes what is written
+	answer func(pointer any)                          // changes what the store has answered
 }
 
 // flush empties the store.
@@ -77,6 +78,9 @@ func meddled[T any](ctx context.Context, m *meddler, op string, call func(breake
 		}
 	}
 	answer, err := call(*m.inner.Load())
+	if m.answer != nil {
+		m.answer(&answer)
+	}
 	if m.after != nil {
 		if lost := m.after(ctx, op); lost != nil {
 			return none, lost

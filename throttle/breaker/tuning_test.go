@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -54,18 +53,6 @@ func TestTune_modes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestTune_startsRounds of a manager that was made with ModeOff.
-func TestTune_startsRounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{Mode: throttle.ModeOff}), breaker.Key{ID: "k"}
-		defer m.Close()
-		must(t, m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
-		fails(t, m, k, 10)
-		time.Sleep(5*time.Second + 1)
-		wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "a call")
-	})
 }
 
 func TestTune_refusesInvalid(t *testing.T) {
