@@ -15,18 +15,15 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestWithoutRunACircuitOpensAndCloses on the manager's own store, and on one that several managers of the process share.
 func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
-	for name, s := range map[string]*breaker.MemoryStore{"own store": nil, "given store": breaker.NewMemoryStore()} {
+	for name, s := range map[string]store.Store{"own store": nil, "given store": breaker.NewMemoryStore()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := breaker.Config{Name: "lazy"}
-				if s != nil {
-					c.Store = breaker.NewMemoryStore()
-				}
-				m, k := breaker.Must(breaker.New(c)), breaker.Key{ID: "k"}
+				m, k := agent(t, breaker.Config{Store: s}), breaker.Key{ID: "k"}
 				defer m.Close()
 				if s := m.Stats(); s.NotRunning || s.Running {
 					t.Errorf("got NotRunning %v, Running %v, want false", s.NotRunning, s.Running)

@@ -79,30 +79,3 @@ func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 		}
 	})
 }
-
-// TestOnlyTheStoreIsAtFault ends the context of a caller while the store hangs: that is no failure of the store. A panic of the store is one.
-func TestOnlyTheStoreIsAtFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newMeddler(breaker.NewMemoryStore())
-		m := agent(t, breaker.Config{Store: s, Poll: polled(breaker.PollResult{})})
-		s.before = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
-		for range 6 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if err := m.Refresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("the context ended: got %v want %v", err, context.DeadlineExceeded)
-			}
-			cancel()
-			before := s.calls.Load()
-			if err := m.Refresh(ctx); err == nil || s.calls.Load() != before {
-				t.Errorf("after the context ended: got %v and %d calls of the store want an error and none", err, s.calls.Load()-before)
-			}
-		}
-		s.before = func(context.Context, string) error { panic("boom") }
-		if err := m.Refresh(t.Context()); err == nil {
-			t.Error("the store panicked: got no error")
-		}
-		if got := m.Stats().Errors.Of(breaker.StoreFailed); got != 1 {
-			t.Errorf("got %d failures of the store want 1, the panic", got)
-		}
-	})
-}

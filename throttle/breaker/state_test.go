@@ -1,29 +1,53 @@
 package breaker_test
 
 import (
-	"strings"
+	"encoding"
+	"fmt"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func TestStatesHaveWords(t *testing.T) {
-	want := map[breaker.State]string{
-		breaker.Closed: "closed", breaker.Open: "open", breaker.HalfOpen: "half_open", breaker.Disabled: "disabled",
-		breaker.Disabled + 1: "state(4)", 255: "state(255)",
+// word is a value that is written as a word.
+type word interface {
+	fmt.Stringer
+	encoding.TextMarshaler
+}
+
+// hasWord checks the word of a value, and that UnmarshalText reads it, unless the value is none.
+func hasWord[T word](t *testing.T, value T, want string, valid bool) {
+	t.Helper()
+	text, err := value.MarshalText()
+	if value.String() != want || (err == nil) != valid || valid && string(text) != want {
+		t.Errorf("got %q, and %q as text, error %v want %q", value, text, err, want)
 	}
-	for s, word := range want {
-		if got := s.String(); got != word {
-			t.Errorf("State(%d) = %q, want %q", s, got, word)
-		}
-		var parsed breaker.State
-		err := parsed.UnmarshalText([]byte(word))
-		if known := s < breaker.Disabled+1; (err == nil) != known || known && parsed != s {
-			t.Errorf("UnmarshalText(%q) = %v, %v", word, parsed, err)
-		}
+	var read T
+	err = any(&read).(encoding.TextUnmarshaler).UnmarshalText([]byte(want))
+	if (err == nil) != valid || valid && any(read) != any(value) {
+		t.Errorf("UnmarshalText(%q): got %v, error %v", want, read, err)
 	}
-	if err := new(breaker.State).UnmarshalText(nil); err == nil || !strings.Contains(err.Error(), "closed, open, half_open or disabled") {
-		t.Errorf("UnmarshalText of the empty word: got error %v", err)
+}
+
+func TestWords(t *testing.T) {
+	for i, want := range []string{"closed", "open", "half_open", "disabled", "state(4)"} {
+		hasWord(t, breaker.State(i), want, i < 4)
+	}
+	for i, want := range []string{"", "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten", "by_hand", "reason(8)"} {
+		hasWord(t, breaker.Reason(i), want, i < 8)
+	}
+	for i, want := range []string{"fail_open", "keep_last", "fail_closed", "stale_policy(3)"} {
+		hasWord(t, breaker.StalePolicy(i), want, i < 3)
+	}
+	words := []string{"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook", "not_running"}
+	for i, want := range append(words, "failure(12)") {
+		hasWord(t, breaker.Failure(i), want, i < len(words))
+	}
+	kinds := 0
+	for range (breaker.ErrorCounts{}).All() {
+		kinds++
+	}
+	if kinds != len(words) {
+		t.Errorf("got %d kinds of failures want %d", kinds, len(words))
 	}
 }
 
@@ -31,37 +55,6 @@ func TestSeverity(t *testing.T) {
 	for i, s := range []breaker.State{breaker.Closed, breaker.HalfOpen, breaker.Open, breaker.Disabled} {
 		if got := s.Severity(); got != i {
 			t.Errorf("severity of %v is %d, want %d", s, got, i)
-		}
-	}
-}
-
-func TestReasonsAndFailuresHaveWords(t *testing.T) {
-	reasons := map[breaker.Reason]string{
-		0: "", breaker.ReasonFailing: "failing", breaker.ReasonTimeOver: "time_over", breaker.ReasonRecovered: "recovered", breaker.ReasonUndecided: "undecided",
-		breaker.ReasonTooManyTrips: "too_many_trips", breaker.ReasonForgotten: "forgotten", breaker.ReasonByHand: "by_hand", 200: "reason(200)",
-	}
-	for r, word := range reasons {
-		if got := r.String(); got != word {
-			t.Errorf("Reason(%d) = %q, want %q", r, got, word)
-		}
-	}
-	seen := map[string]bool{}
-	kinds := 0
-	for f := range (breaker.ErrorCounts{}).All() {
-		kinds++
-		if w := f.String(); w == "" || strings.Contains(w, "(") || seen[w] {
-			t.Errorf("Failure(%d) = %q", f, w)
-		} else {
-			seen[w] = true
-		}
-	}
-	if got := breaker.Failure(kinds).String(); got != "failure(12)" {
-		t.Errorf("a failure that is none is %q", got)
-	}
-	policies := map[breaker.StalePolicy]string{breaker.FailOpen: "fail_open", breaker.KeepLast: "keep_last", breaker.FailClosed: "fail_closed", 9: "stale_policy(9)"}
-	for p, word := range policies {
-		if got := p.String(); got != word {
-			t.Errorf("StalePolicy(%d) = %q, want %q", p, got, word)
 		}
 	}
 }
