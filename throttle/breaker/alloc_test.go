@@ -70,9 +70,7 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 	}
 	sample(t, m)
 	for _, err := range []error{m.ForceClose(ctx, keys["closed"]), m.ForceOpen(ctx, keys["forced open"]), m.Disable(ctx, keys["disabled"])} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	var all []freeCall
 	for name, k := range keys {

@@ -31,9 +31,7 @@ func TestModes(t *testing.T) {
 				}
 				fails(t, m, k, 10)
 				time.Sleep(5*time.Second + 1)
-				if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.err) {
-					t.Errorf("%v, Run %v: got %v, want %v", tt.mode, run, err, tt.err)
-				}
+				wants(t, m.CanExecute(t.Context(), k), tt.err, "%v, Run %v", tt.mode, run)
 				s := m.Stats()
 				var calls breaker.CallStats
 				for _, c := range s.Calls {

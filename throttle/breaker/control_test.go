@@ -2,7 +2,6 @@ package breaker_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,9 +38,7 @@ func TestControlByHand(t *testing.T) {
 			{"forget again", func() error { return one.Forget(t.Context(), k) }, breaker.Closed, false, nil},
 		}
 		for _, step := range steps {
-			if err := step.do(); err != nil {
-				t.Fatalf("%s: %v", step.name, err)
-			}
+			must(t, step.do())
 			time.Sleep(time.Hour)
 			for i, m := range all {
 				must(t, m.Refresh(t.Context()))
@@ -49,9 +46,7 @@ func TestControlByHand(t *testing.T) {
 				if s.Key != k || s.State != step.state || s.Forced != step.forced {
 					t.Errorf("%s: agent %d has %+v, want %v, forced %v", step.name, i, s, step.state, step.forced)
 				}
-				if err := m.CanExecute(t.Context(), k); !errors.Is(err, step.err) {
-					t.Errorf("%s: agent %d: %v, want %v", step.name, i, err, step.err)
-				}
+				wants(t, m.CanExecute(t.Context(), k), step.err, "%s: agent %d", step.name, i)
 			}
 		}
 		const want = "closed>open:by_hand open>closed:by_hand closed>disabled:by_hand disabled>closed:by_hand closed>disabled:by_hand "
@@ -93,11 +88,8 @@ func TestManyChangesByHandAtOnce(t *testing.T) {
 func TestEnableStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{ConsecutiveFailureThreshold: 1}), breaker.Key{ID: "k"}
-		c := m.Circuit(k)
 		fail := func(n int) {
-			for range n {
-				_ = c.Do(t.Context(), failing)
-			}
+			fails(t, m, k, n)
 			sample(t, m)
 		}
 		fail(10)
@@ -110,9 +102,7 @@ func TestEnableStartsAnew(t *testing.T) {
 			t.Errorf("after nine new failures: %+v, want closed", s)
 		}
 		fail(1)
-		if s := m.Status(k); s.State != breaker.Disabled {
-			t.Errorf("after ten new failures: %+v, want disabled", s)
-		}
+		wantState(t, m, k, breaker.Disabled, "after ten new failures")
 	})
 }
 
@@ -135,9 +125,8 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		loaded, err := store.Load(ctx, []int{7})
-		if err != nil || len(loaded[0].Records) != 0 {
-			t.Errorf("got %d records, error %v, want none in the end", len(loaded[0].Records), err)
+		if n := len(stored(t, store, k[0])); n != 0 {
+			t.Errorf("got %d records, want none in the end", n)
 		}
 	})
 }

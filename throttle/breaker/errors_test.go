@@ -16,9 +16,7 @@ func TestShedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
-		for range 10 {
-			_ = c.Do(t.Context(), failing)
-		}
+		fails(t, m, k, 10)
 		sample(t, m)
 		time.Sleep(4 * time.Second)
 		var shed *breaker.ShedError

@@ -58,13 +58,9 @@ func TestTheRunbooksEnable(t *testing.T) {
 		before, after := breaker.Key{ID: "before"}, breaker.Key{ID: "after"}
 		for _, k := range []breaker.Key{before, after} {
 			time.Sleep(time.Minute)
-			if err := m.Disable(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Disable(t.Context(), k))
 		}
-		if err := enabled(t.Context(), m, m.Status(before).ChangedAt); err != nil {
-			t.Fatal(err)
-		}
+		must(t, enabled(t.Context(), m, m.Status(before).ChangedAt))
 		if b, a := m.Status(before).State, m.Status(after).State; b != breaker.Disabled || a == breaker.Disabled {
 			t.Errorf("got %v and %v want the first disabled still, and the second not", b, a)
 		}

@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -30,23 +29,17 @@ func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
 				}
 				fails(t, m, k, 10)
 				time.Sleep(5*time.Second + 1)
-				if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
-					t.Fatalf("after one SampleRate: got %v, want ErrOpen", err)
-				}
+				wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "after one SampleRate")
 				if s := m.Stats(); !s.Leads || s.SnapshotAge != 0 || s.Errors != (breaker.ErrorCounts{}) {
 					t.Errorf("got leads %v, age %v, errors %v, want true, 0 and none", s.Leads, s.SnapshotAge, s.Errors)
 				}
 				time.Sleep(30 * time.Second)
 				for i := range 10 {
-					if err := m.Circuit(k).Do(t.Context(), succeeding); err != nil {
-						t.Fatalf("probe %d after BreakerTimeout: got %v, want nil", i, err)
-					}
+					wants(t, m.Circuit(k).Do(t.Context(), succeeding), nil, "probe %d after BreakerTimeout", i)
 				}
 				wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "beyond the budget of probes")
 				time.Sleep(5*time.Second + 1)
-				if s := m.Status(k); s.State != breaker.Closed {
-					t.Errorf("after the probes: got %v, want closed", s.State)
-				}
+				wantState(t, m, k, breaker.Closed, "after the probes")
 			})
 		})
 	}

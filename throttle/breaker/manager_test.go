@@ -26,9 +26,7 @@ func TestSampleReplacesRun(t *testing.T) {
 		m := agent(t, breaker.Config{})
 		sample(t, m)
 		c := m.Circuit(breaker.Key{ID: "k"})
-		for range 10 {
-			_ = c.Do(t.Context(), failing)
-		}
+		fails(t, m, breaker.Key{ID: "k"}, 10)
 		time.Sleep(30 * time.Second)
 		if s := c.Status(); s.State != breaker.Closed || m.Stats().Running {
 			t.Errorf("got %v, running %v, want closed and false", s.State, m.Stats().Running)
@@ -157,11 +155,8 @@ func TestANilContextIsTheBackground(t *testing.T) {
 	})
 	k := breaker.Key{ID: "k"}
 	for name, ask := range asked(none, m, m.Circuit(breaker.Key{ID: "other"}), k) {
-		if name == "CanExecute" {
-			continue // others move the circuit that it asks about
-		}
-		if err := ask(); err != nil {
-			t.Errorf("%s: got %v want nil", name, err)
+		if name != "CanExecute" { // others move the circuit that it asks about
+			wants(t, ask(), nil, "%s", name)
 		}
 	}
 	if err := m.Circuit(breaker.Key{ID: "fails"}).Do(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {

@@ -63,9 +63,7 @@ func TestHowCallsCount(t *testing.T) {
 			counter := breaker.NewCounter(time.Minute)
 			m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter, Classify: tt.classify}))
 			k := breaker.Key{ID: "k"}
-			if err := m.Circuit(k).Do(t.Context(), func(context.Context) error { return tt.err }); !errors.Is(err, tt.err) {
-				t.Errorf("Run returned %v, want %v", err, tt.err)
-			}
+			wants(t, m.Circuit(k).Do(t.Context(), func(context.Context) error { return tt.err }), tt.err, "Do")
 			if got := counted(t, counter, k); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}

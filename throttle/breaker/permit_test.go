@@ -18,9 +18,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 		{func(p breaker.Permit) { p.Finish(throttle.Ignored) }, func(p breaker.Permit) { p.Done(errBoom) }},
 	} {
 		p, err := m.Circuit(k).Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p.State() != breaker.Closed {
 			t.Errorf("state %v", p.State())
 		}
@@ -51,12 +49,8 @@ func TestLateResults(t *testing.T) {
 		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
 		late, err := c.Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			_ = c.Do(t.Context(), failing)
-		}
+		must(t, err)
+		fails(t, m, k, 10)
 		sample(t, m)
 		time.Sleep(11 * time.Second)
 		late.Done(errBoom)

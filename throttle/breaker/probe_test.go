@@ -2,7 +2,6 @@ package breaker_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -127,9 +126,7 @@ func TestAProbeIsNotTakenAfterItsTime(t *testing.T) {
 			want  error
 		}{{0, breaker.ErrTooManyRequests}, {time.Second, breaker.ErrTooManyRequests}, {time.Second / 2, nil}} {
 			time.Sleep(tt.after)
-			if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.want) {
-				t.Errorf("%v after the last call: got %v want %v", tt.after, err, tt.want)
-			}
+			wants(t, m.CanExecute(t.Context(), k), tt.want, "%v after the last call", tt.after)
 			synctest.Wait()
 		}
 	})

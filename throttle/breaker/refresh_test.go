@@ -94,9 +94,7 @@ func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	}, "Apply")
 	must(t, m.Refresh(ctx))
 	for i := range k {
-		if err := m.CanExecute(ctx, k[i]); !errors.Is(err, breaker.ErrDisabled) {
-			t.Errorf("circuit %d: got %v, want ErrDisabled: it was written before Refresh returned", i, err)
-		}
+		wants(t, m.CanExecute(ctx, k[i]), breaker.ErrDisabled, "circuit %d, which was written before Refresh returned", i)
 	}
 }
 

@@ -49,9 +49,7 @@ func (p *past) failOver(t *testing.T, lost int) {
 	p.batches = p.batches[:len(p.batches)-lost]
 	for _, b := range p.batches {
 		v, err := replica.Versions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b.Term, b.Expect = 0, v.Shards[b.Shard]
 		if _, err := replica.Apply(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -79,17 +77,13 @@ func failOverToAnOlderState(t *testing.T) {
 	ctx, store, k := t.Context(), newPast(), sameShard(4)
 	a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
 	err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.ForceOpen(ctx, k[2]), a.Enable(ctx, k[1]), b.Refresh(ctx))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	store.failOver(t, 3)
 	late := agent(t, breaker.Config{Store: store})
 	must(t, b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx))
 	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "later manager": late} {
 		for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
-			if s := m.Status(k[i]).State; s != want {
-				t.Errorf("%s: circuit %d: got state %v, want %v", name, i, s, want)
-			}
+			wantState(t, m, k[i], want, name)
 		}
 	}
 }
@@ -224,11 +218,10 @@ func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
 	store, k, ctx := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, t.Context()
 	m := agent(t, breaker.Config{Store: store})
 	must(t, m.Disable(ctx, k))
-	shard := put(t, store, k, `{"v":2}`)
+	put(t, store, k, `{"v":2}`)
 	must(t, m.Refresh(ctx))
-	loaded, err := store.Load(ctx, []int{shard})
-	if err != nil || len(loaded[0].Records) != 1 || !strings.HasPrefix(string(loaded[0].Records[0].Data), `{"v":2`) {
-		t.Errorf("got %q, error %v, want what the later version wrote", loaded[0].Records, err)
+	if r := stored(t, store, k); len(r) != 1 || !strings.HasPrefix(string(r[0].Data), `{"v":2`) {
+		t.Errorf("got %q, want what the later version wrote", r)
 	}
 }
 

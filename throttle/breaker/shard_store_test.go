@@ -62,16 +62,12 @@ func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ctx := breaker.NewMemoryStore(), t.Context()
 		old, err := store.Campaign(ctx, breakerstore.Candidate{Owner: "old", TTL: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(2 * time.Second)
 		running(t, agent(t, breaker.Config{Store: store}))
 		time.Sleep(time.Second)
 		v, err := store.Versions(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, version := range v.Shards {
 			if _, err := store.Apply(ctx, breakerstore.Batch{Shard: i, Term: old.Term, Expect: version}); !errors.Is(err, breakerstore.ErrFenced) {
 				t.Errorf("shard %d: got %v, want ErrFenced", i, err)

@@ -134,19 +134,14 @@ func (f *failure) meddle(context.Context, string) error {
 	return nil
 }
 
-// put writes a record as it is, and returns its shard.
-func put(t *testing.T, store breakerstore.Store, k breaker.Key, data string) int {
+// put writes a record as it is.
+func put(t *testing.T, store breakerstore.Store, k breaker.Key, data string) {
 	t.Helper()
 	id := k.RecordID()
 	v, err := store.Versions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = store.Apply(t.Context(), breakerstore.Batch{
 		Shard: id.Shard(), Expect: v.Shards[id.Shard()], Changes: []breakerstore.Change{{ID: id, Data: []byte(data)}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id.Shard()
+	must(t, err)
 }

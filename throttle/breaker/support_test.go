@@ -27,10 +27,10 @@ func must(t testing.TB, errs ...error) {
 }
 
 // wants checks an error; nil wants none.
-func wants(t testing.TB, got, want error, when string) {
+func wants(t testing.TB, got, want error, when string, args ...any) {
 	t.Helper()
 	if !errors.Is(got, want) {
-		t.Errorf("%s: got error %v, want %v", when, got, want)
+		t.Errorf("%s: got error %v, want %v", fmt.Sprintf(when, args...), got, want)
 	}
 }
 
@@ -109,9 +109,7 @@ func running(t testing.TB, managers ...*breaker.Manager) (stop func()) {
 // sample makes one round.
 func sample(t testing.TB, m *breaker.Manager) {
 	t.Helper()
-	if err := m.Sample(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Sample(t.Context()))
 }
 
 // eventually waits until something holds, for so long at most, and returns how long it took.
@@ -188,6 +186,14 @@ func counted(t *testing.T, c *breaker.Counter, k breaker.Key) string {
 	return fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes)
 }
 
+// stored returns the records of a key's shard.
+func stored(t *testing.T, s store.Store, k breaker.Key) []store.StoredRecord {
+	t.Helper()
+	loaded, err := s.Load(t.Context(), []int{k.RecordID().Shard()})
+	must(t, err)
+	return loaded[0].Records
+}
+
 // circuitsByHand puts one circuit of every kind into a store, and returns their keys by kind.
 func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 	t.Helper()
@@ -198,9 +204,7 @@ func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 	poll := polls(func() results { return results{keys["open"]: {Failures: 20}} })
 	hand := agent(t, breaker.Config{Store: store, Poll: poll, BreakerTimeout: 10 * time.Minute})
 	ctx := t.Context()
-	if err := errors.Join(hand.Sample(ctx), hand.Disable(ctx, keys["disabled"]), hand.ForceOpen(ctx, keys["forced open"]), hand.ForceClose(ctx, keys["forced closed"])); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hand.Sample(ctx), hand.Disable(ctx, keys["disabled"]), hand.ForceOpen(ctx, keys["forced open"]), hand.ForceClose(ctx, keys["forced closed"]))
 	return keys
 }
 
@@ -208,8 +212,6 @@ func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 func answers(t *testing.T, when string, m *breaker.Manager, keys map[string]breaker.Key, want map[string]error) {
 	t.Helper()
 	for kind, k := range keys {
-		if err := m.CanExecute(t.Context(), k); !errors.Is(err, want[kind]) || want[kind] == nil && err != nil {
-			t.Errorf("%s: %s circuit: got %v, want %v", when, kind, err, want[kind])
-		}
+		wants(t, m.CanExecute(t.Context(), k), want[kind], "%s: %s circuit", when, kind)
 	}
 }

@@ -54,9 +54,7 @@ func TestProbesOfAnEarlierTripCountForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := agent(t, breaker.Config{BreakerTimeout: time.Second, HalfOpenProbes: 2})
 		c := m.Circuit(breaker.Key{ID: "a"})
-		for range 10 {
-			_ = c.Do(t.Context(), failing)
-		}
+		fails(t, m, c.Key(), 10)
 		sample(t, m)
 		for _, tt := range []struct {
 			probe func(context.Context) error

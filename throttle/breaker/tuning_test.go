@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,9 +39,7 @@ func TestTune_modes(t *testing.T) {
 			if tt.overridden {
 				must(t, m.Override(throttle.SourceHTTP, breaker.Patch{Mode: &tt.over}))
 			}
-			if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.err) {
-				t.Errorf("%s: got %v want %v", tt.name, err, tt.err)
-			}
+			wants(t, m.CanExecute(t.Context(), k), tt.err, "%s", tt.name)
 			now, code := m.Tuning()
 			if code.Mode != tt.code || tt.overridden && now.Mode != tt.over || m.Stats().Mode != now.Mode {
 				t.Errorf("%s: got %v in force and %v of the code", tt.name, now, code)
