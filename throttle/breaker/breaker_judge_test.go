@@ -29,7 +29,6 @@ type judge struct {
 	events  map[string]int // by event: how many writes brought it
 	gone    map[string]bool
 	granted map[string]int
-	since   map[string]time.Time // of each generation: when its half-open time begins
 	forgets map[store.RecordID]bool
 	history []string
 	wrong   []string
@@ -87,9 +86,6 @@ func (j *judge) write(owner string, c store.Change, term uint64) {
 			j.events[e]++
 		}
 	}
-	if next.OpenUntil != 0 {
-		j.since[fmt.Sprintf("%s %d", next.ID, next.Generation)] = time.UnixMicro(next.OpenUntil)
-	}
 	if old == nil {
 		old = &written{State: "closed"}
 	}
@@ -141,16 +137,15 @@ func (j *judge) decays(w *written) bool {
 
 // written is a record as JSON has it.
 type written struct {
-	Tenant     string  `json:"tenant"`
-	ID         string  `json:"id"`
-	State      string  `json:"state"`
-	Forced     bool    `json:"forced"`
-	Trips      int     `json:"trips"`
-	Generation uint64  `json:"generation"`
-	Reason     string  `json:"reason"`
-	ChangedAt  int64   `json:"changed_at"`
-	OpenUntil  int64   `json:"open_until"`
-	Failures   float64 `json:"failures"`
+	Tenant     string `json:"tenant"`
+	ID         string `json:"id"`
+	State      string `json:"state"`
+	Forced     bool   `json:"forced"`
+	Trips      int    `json:"trips"`
+	Generation uint64 `json:"generation"`
+	Reason     string `json:"reason"`
+	ChangedAt  int64  `json:"changed_at"`
+	OpenUntil  int64  `json:"open_until"`
 	Pending    []struct {
 		To         string `json:"to"`
 		Generation uint64 `json:"generation"`
@@ -163,7 +158,7 @@ type written struct {
 func newJudge(seed uint64, c breaker.Config) *judge {
 	j := &judge{
 		rng: rand.New(rand.NewPCG(seed, 3)), config: c, dead: map[string]bool{}, events: map[string]int{}, gone: map[string]bool{},
-		granted: map[string]int{}, since: map[string]time.Time{}, forgets: map[store.RecordID]bool{},
+		granted: map[string]int{}, forgets: map[store.RecordID]bool{},
 	}
 	j.lose()
 	j.lost = false
