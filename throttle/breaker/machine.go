@@ -190,13 +190,6 @@ func (m *machine) moveTo(to State, reason Reason) {
 	m.Failures, m.Successes = m.results.Failures, m.results.Successes
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 func latest(times ...time.Time) time.Time {
 	return slices.MaxFunc(times, time.Time.Compare)
 }

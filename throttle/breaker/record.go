@@ -54,7 +54,7 @@ func (r *record) countFrom(now time.Time) time.Time {
 	if r.State == Open && !now.Before(r.openUntil) {
 		return r.openUntil
 	}
-	return earlier(r.countSince, now)
+	return r.countSince
 }
 
 // storedRecord is the stored form of a record. It is JSON, so that it can be read in the store.

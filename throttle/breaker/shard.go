@@ -27,12 +27,6 @@ type shard struct {
 	newer   map[store.RecordID]bool // records that only a later version of this package can read
 }
 
-// lostSince reports whether a store that now has version now has lost version before: the epoch is
-// another one, or the number is lower.
-func lostSince(now, before store.Version) bool {
-	return before != store.Version{} && (now.Epoch != before.Epoch || now.Number < before.Number)
-}
-
 // covers reports whether version v includes every write in w. Versions of different epochs are not
 // comparable.
 func covers(v, w store.Version) bool { return v.Epoch == w.Epoch && v.Number >= w.Number }
@@ -111,7 +105,7 @@ func (s *shard) misses(id store.RecordID, read *shard, window time.Duration) boo
 	switch {
 	case read.newer[id]:
 		return false
-	case read.version == s.version, lostSince(read.version, s.version):
+	case read.version == s.version, !covers(read.version, s.version):
 		return !ok || now.Generation < r.Generation
 	}
 	return !ok && (r.Forced || r.State != Closed) && read.readAt.Sub(s.readAt) < window/2
