@@ -47,9 +47,7 @@ func TestCallsEndAsTheirFunctionDoes(t *testing.T) {
 				_, _ = call(t.Context(), c, func(context.Context) error { panic("boom") })
 				t.Error("got no panic, want it to go on up")
 			}()
-			if got, want := counted(t, counter, k), "1 failed, 1 succeeded"; got != want {
-				t.Errorf("got %s want %s", got, want)
-			}
+			wantCounted(t, counter, k, "1 failed, 1 succeeded")
 			must(t, m.Disable(t.Context(), k))
 			if n, err := call(t.Context(), c, succeeding); n != 0 || !errors.Is(err, breaker.ErrDisabled) {
 				t.Errorf("disabled: got %d and %v want 0 and ErrDisabled", n, err)
@@ -76,13 +74,16 @@ func TestAContextThatIsOverCountsNothing(t *testing.T) {
 			if n, err := call(over, m.Circuit(k), succeeding); n != 0 || !errors.Is(err, context.Canceled) || errors.Is(err, breaker.ErrDisabled) {
 				t.Errorf("%s: got %d and %v want 0 and the error of the context", name, n, err)
 			}
-			if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
-				t.Errorf("%s: got %+v want no calls", name, got)
-			}
-			if got, want := counted(t, counter, k), "0 failed, 0 succeeded"; got != want {
-				t.Errorf("%s: got %s want %s", name, got, want)
-			}
+			wantNoCalls(t, m)
+			wantCounted(t, counter, k, "0 failed, 0 succeeded")
 		}
+	}
+}
+
+func wantNoCalls(t *testing.T, m *breaker.Manager) {
+	t.Helper()
+	if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
+		t.Errorf("got %+v want no calls", got)
 	}
 }
 
@@ -94,7 +95,5 @@ func TestANilFunctionIsAnError(t *testing.T) {
 			t.Errorf("%s: got %d and %v want an error", name, n, err)
 		}
 	}
-	if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
-		t.Errorf("got %+v want no calls", got)
-	}
+	wantNoCalls(t, m)
 }

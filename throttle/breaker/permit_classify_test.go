@@ -64,19 +64,16 @@ func TestHowCallsCount(t *testing.T) {
 			m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter, Classify: tt.classify}))
 			k := breaker.Key{ID: "k"}
 			wants(t, m.Circuit(k).Do(t.Context(), func(context.Context) error { return tt.err }), tt.err, "Do")
-			if got := counted(t, counter, k); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			wantCounted(t, counter, k, tt.want)
 		})
 	}
 	for outcome, want := range map[throttle.Outcome]string{
 		throttle.Accepted: succeeded, throttle.Rejected: failed, throttle.Overloaded: failed, throttle.Ignored: neither, throttle.Shed: neither,
 	} {
-		counter, k := breaker.NewCounter(time.Minute), breaker.Key{ID: "k"}
+		counter, k := breaker.NewCounter(time.Minute), breaker.Key{ID: outcome.String()}
 		p, err := agent(t, breaker.Config{Counter: counter}).Circuit(k).Acquire(t.Context())
+		must(t, err)
 		p.Finish(outcome)
-		if got := counted(t, counter, k); got != want || err != nil {
-			t.Errorf("Finish(%v): got %s, error %v want %s", outcome, got, err, want)
-		}
+		wantCounted(t, counter, k, want)
 	}
 }

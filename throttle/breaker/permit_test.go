@@ -32,9 +32,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 			q.Finish(throttle.Ignored)
 		}
 	}
-	if got, want := counted(t, counter, k), "1 failed, 0 succeeded"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	wantCounted(t, counter, k, "1 failed, 0 succeeded")
 	var none breaker.Permit
 	none.Done(errBoom)
 	none.Finish(throttle.Ignored)

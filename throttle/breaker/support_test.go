@@ -176,14 +176,14 @@ func sameShard(n int) []breaker.Key {
 	return keys
 }
 
-// counted returns what the counter has of a key.
-func counted(t *testing.T, c *breaker.Counter, k breaker.Key) string {
+// wantCounted checks what a counter has of a key.
+func wantCounted(t *testing.T, c *breaker.Counter, k breaker.Key, want string) {
 	t.Helper()
 	n, err := c.Poll(t.Context(), breaker.PollQuery{})
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	if got := fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes); got != want {
+		t.Errorf("%v: got %s, want %s", k, got, want)
 	}
-	return fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes)
 }
 
 // stored returns the records of a key's shard.
