@@ -14,24 +14,27 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// freeCall is a kind of call that should cost no memory.
-type freeCall struct {
-	name string
-	call func()
-}
-
-// TestCallsAllocateNothing makes every kind of call, with hooks that count.
+// TestCallsAllocateNothing makes every kind of call to every kind of circuit, with hooks that count.
+// The open circuit is half-open in the end.
 func TestCallsAllocateNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refused := 0
-		c := breaker.Config{BreakerTimeout: time.Second, Hooks: breaker.Hooks{Shed: func(context.Context, breaker.ShedEvent) { refused++ }}}
-		for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
-			c.Mode = mode
-			for _, f := range freeCalls(t, agent(t, c)) {
-				f.call()
-				if allocs := testing.AllocsPerRun(1000, f.call); allocs != 0 {
-					t.Errorf("%s, mode %v: got %v allocations, want 0", f.name, mode, allocs)
+		refused, store := 0, breaker.NewMemoryStore()
+		keys := circuitsByHand(t, store)
+		c := breaker.Config{Store: store, Hooks: breaker.Hooks{Shed: func(context.Context, breaker.ShedEvent) { refused++ }}}
+		for _, wait := range []time.Duration{0, 11 * time.Minute} {
+			time.Sleep(wait)
+			for _, c.Mode = range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
+				m := agent(t, c)
+				must(t, m.Refresh(t.Context()))
+				for kind, k := range keys {
+					for name, call := range freeCalls(t.Context(), m, k) {
+						call()
+						if allocs := testing.AllocsPerRun(1000, call); allocs != 0 {
+							t.Errorf("%s of a circuit that is %s, mode %v: got %v allocations, want 0", name, kind, c.Mode, allocs)
+						}
+					}
 				}
+				_ = m.Close()
 			}
 		}
 		if refused == 0 {
@@ -52,48 +55,26 @@ func TestClassifyingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// freeCalls returns the calls to a manager that it has put circuits into.
-func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
-	t.Helper()
-	ctx := t.Context()
-	keys := map[string]breaker.Key{}
-	for _, name := range []string{"unknown", "closed", "open", "half-open", "disabled", "forced open"} {
-		keys[name] = breaker.Key{Tenant: "tenant", ID: name}
+// freeCalls returns the calls to a circuit that should allocate nothing.
+func freeCalls(ctx context.Context, m *breaker.Manager, k breaker.Key) map[string]func() {
+	handle := m.Circuit(k)
+	return map[string]func(){
+		"Manager.CanExecute": func() { _ = m.CanExecute(ctx, k) },
+		"CanExecute":         func() { _ = handle.CanExecute(ctx) },
+		"Do":                 func() { _ = handle.Do(ctx, succeeding) },
+		"failing Do":         func() { _ = handle.Do(ctx, failing) },
+		"Do with a value":    func() { _, _ = breaker.Do(ctx, handle, func(context.Context) (int, error) { return 7, nil }) },
+		"Acquire and Done": func() {
+			if p, err := handle.Acquire(ctx); err == nil {
+				p.Done(nil)
+			}
+		},
+		"Acquire and Finish": func() {
+			if p, err := handle.Acquire(ctx); err == nil {
+				p.Finish(throttle.Ignored)
+			}
+		},
+		"Manager.Status": func() { _ = m.Status(k) },
+		"Status":         func() { _ = handle.Status() },
 	}
-	for range 10 {
-		_ = m.Circuit(keys["half-open"]).Do(ctx, failing)
-	}
-	sample(t, m)
-	time.Sleep(2 * time.Second) // half-open, without a request for probes
-	for range 10 {
-		_ = m.Circuit(keys["open"]).Do(ctx, failing)
-	}
-	sample(t, m)
-	for _, err := range []error{m.ForceClose(ctx, keys["closed"]), m.ForceOpen(ctx, keys["forced open"]), m.Disable(ctx, keys["disabled"])} {
-		must(t, err)
-	}
-	var all []freeCall
-	for name, k := range keys {
-		handle := m.Circuit(k)
-		all = append(all,
-			freeCall{name + ", CanExecute", func() { _ = m.CanExecute(ctx, k) }},
-			freeCall{name + ", handle", func() { _ = handle.CanExecute(ctx) }},
-			freeCall{name + ", Run", func() { _ = handle.Do(ctx, succeeding) }},
-			freeCall{name + ", failing Run", func() { _ = handle.Do(ctx, failing) }},
-			freeCall{name + ", Do", func() { _, _ = breaker.Do(ctx, handle, func(context.Context) (int, error) { return 7, nil }) }},
-			freeCall{name + ", Acquire and Done", func() {
-				if p, err := handle.Acquire(ctx); err == nil {
-					p.Done(nil)
-				}
-			}},
-			freeCall{name + ", Acquire and Ignore", func() {
-				if p, err := handle.Acquire(ctx); err == nil {
-					p.Finish(throttle.Ignored)
-				}
-			}},
-			freeCall{name + ", Status", func() { _ = m.Status(k) }},
-			freeCall{name + ", Status by the handle", func() { _ = handle.Status() }},
-		)
-	}
-	return all
 }

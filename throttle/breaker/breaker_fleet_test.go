@@ -41,7 +41,7 @@ func deadFleets(t *testing.T, c breaker.Config, rps int, share float64) {
 	fleets := size[uint64](8, 2, 1)
 	for seed := range fleets {
 		synctest.Test(t, func(t *testing.T) {
-			k, f := breaker.Key{ID: "dead"}, newTraffic(seed, time.Minute)
+			k, f := breaker.Key{ID: "dead"}, newTraffic(seed)
 			c := c
 			c.Store, c.Poll = breaker.NewMemoryStore(), f.poll
 			all := agents(t, 3, c)
@@ -67,7 +67,7 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 	for _, rps := range []int{1, 20} {
 		t.Run(fmt.Sprintf("%d calls per second", rps), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k, f := breaker.Key{ID: "poor"}, newTraffic(uint64(rps), time.Minute)
+				k, f := breaker.Key{ID: "poor"}, newTraffic(uint64(rps))
 				all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, ConsecutiveFailureThreshold: 5})
 				running(t, all...)
 				f.during(t.Context(), size(24*time.Hour, time.Hour, 10*time.Minute), rps, k, 0.3, all...)
@@ -91,7 +91,7 @@ func TestTheStoresClockIsOff(t *testing.T) {
 }
 
 func skewed(t *testing.T, by time.Duration) {
-	k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+	k, f := breaker.Key{ID: "a"}, newTraffic(1)
 	var last atomic.Pointer[breaker.Event]
 	all := agents(t, 3, breaker.Config{
 		Store: offClock{breaker.NewMemoryStore(), by}, Poll: f.poll,

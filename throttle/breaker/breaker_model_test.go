@@ -271,7 +271,7 @@ func history(t *testing.T, seed uint64) (bad *model) {
 
 func newModel(t *testing.T, seed uint64) *model {
 	m := &model{
-		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), luck: rand.New(rand.NewPCG(seed, 6)), traffic: newTraffic(seed, 10*time.Second), ears: newEars(),
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), luck: rand.New(rand.NewPCG(seed, 6)), traffic: newTraffic(seed), ears: newEars(),
 		health: map[breaker.Key]float64{}, twice: map[string]int{},
 		keys: []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}},
 	}

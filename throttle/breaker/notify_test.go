@@ -112,7 +112,7 @@ func TestANotifierThatFails(t *testing.T) {
 }
 
 func deafForTenMinutes(t *testing.T, answer func(context.Context, breaker.Event) error) {
-	f, n := newTraffic(1, time.Minute), newEars()
+	f, n := newTraffic(1), newEars()
 	n.answer = answer
 	c := breaker.Config{
 		Store: breaker.NewMemoryStore(), Poll: f.poll, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 5,

@@ -73,7 +73,7 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 // probes are let through, as many as the fleet may make.
 func TestHalfOpenNeedsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, k, f := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		store, k, f := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, newTraffic(1)
 		first := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})})
 		sample(t, first)
 		store.before = only(func(context.Context) error { return errNetwork }, "Campaign", "Apply")
@@ -98,7 +98,7 @@ func TestHalfOpenNeedsNoLeader(t *testing.T) {
 // TestProbesFindSeldomCalls calls a half-open endpoint once in ten seconds: probes are in stock, so that it recovers.
 func TestProbesFindSeldomCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		k, f := breaker.Key{ID: "a"}, newTraffic(1)
 		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll})
 		running(t, all...)
 		f.during(t.Context(), 6*time.Second, 20, k, 1, all...)

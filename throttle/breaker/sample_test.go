@@ -38,7 +38,7 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, k, f := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+				store, k, f := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, newTraffic(1)
 				tt.c.Store, tt.c.Poll = store, f.poll
 				m := agent(t, tt.c)
 				running(t, m)

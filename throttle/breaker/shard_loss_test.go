@@ -229,7 +229,7 @@ func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
 // that refreshes seldom brings it back.
 func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		k, f := breaker.Key{ID: "a"}, newTraffic(1)
 		c := breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Poll: f.poll, Retention: 10 * time.Minute, Refresh: 20 * time.Second}
 		all := agents(t, 3, c)
 		running(t, all...)

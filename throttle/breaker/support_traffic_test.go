@@ -17,7 +17,6 @@ type traffic struct {
 	log     map[breaker.Key][]delivery
 	made    map[breaker.Key]int
 	refused map[breaker.Key]int
-	keep    time.Duration
 }
 
 // call makes one call, which fails with the probability, and returns what the breaker said.
@@ -62,10 +61,6 @@ func (f *traffic) poll(_ context.Context, q breaker.PollQuery) (map[breaker.Key]
 	defer f.mu.Unlock()
 	now, results := time.Now(), map[breaker.Key]breaker.PollResult{}
 	for k, log := range f.log {
-		for len(log) > 0 && now.Sub(log[0].at) > f.keep {
-			log = log[1:]
-		}
-		f.log[k] = log
 		span, asked := q.Since[k]
 		if !asked {
 			span = q.Window
@@ -117,9 +112,9 @@ type delivery struct {
 	failures, successes float64
 }
 
-func newTraffic(seed uint64, window time.Duration) *traffic {
+func newTraffic(seed uint64) *traffic {
 	return &traffic{
-		rng: rand.New(rand.NewPCG(seed, 8)), keep: window,
+		rng: rand.New(rand.NewPCG(seed, 8)),
 		log: map[breaker.Key][]delivery{}, made: map[breaker.Key]int{}, refused: map[breaker.Key]int{},
 	}
 }
