@@ -72,13 +72,9 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 	running := make(chan struct{}, notifiers)
 	var all sync.WaitGroup
 	for i := range m.shards {
-		s := m.shards[i].Load()
-		if !s.pending() {
-			continue
-		}
 		running <- struct{}{}
 		all.Go(func() {
-			if !m.notifyShard(ctx, s) {
+			if !m.notifyShard(ctx, m.shards[i].Load()) {
 				failed.Store(true)
 			}
 			<-running
@@ -86,16 +82,6 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 	}
 	all.Wait()
 	return !failed.Load() && ctx.Err() == nil
-}
-
-// pending reports whether an event of the shard waits for notification.
-func (s *shard) pending() bool {
-	for _, r := range s.records {
-		if len(r.pending) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // notifyShard notifies the pending events of one shard, and removes the notified ones in one write.
@@ -111,6 +97,9 @@ func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
 		if n > 0 {
 			notified[id] = r.pending[:n]
 		}
+	}
+	if len(notified) == 0 {
+		return ok
 	}
 	// Even if ctx has ended: otherwise the next leader would notify these events again.
 	ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*m.config.StoreTimeout)
