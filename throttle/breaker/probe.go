@@ -171,8 +171,8 @@ func (m *Manager) grantProbes(wanted []*entry, ask func([]store.ProbeRequest) ([
 	}
 }
 
-// limitGrant limits a grant to one probe and to one SampleRate. A grant that has ended is none. The
-// result also limits how soon the store is asked again.
+// limitGrant limits a grant to one probe and to one SampleRate. A grant that has ended grants nothing.
+// The result also limits how soon the store is asked again.
 func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (granted bool, until time.Time) {
 	every := e.settings.SampleRate
 	until = asked.Add(min(g.Remaining, every))
