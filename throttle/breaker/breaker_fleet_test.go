@@ -111,9 +111,7 @@ func skewed(t *testing.T, by time.Duration) {
 		t.Errorf("it was half-open after %v, want BreakerTimeout", took)
 	}
 	f.during(t.Context(), 11*time.Second, 20, k, 0, all...)
-	if !inState(k, breaker.Closed, all...)() {
-		t.Errorf("got state %v after it has recovered, want closed", all[0].Status(k).State)
-	}
+	eventually(t, 0, "it is closed", inState(k, breaker.Closed, all...))
 	must(t, all[0].Disable(t.Context(), k))
 	eventually(t, 2*time.Second, "all know", inState(k, breaker.Disabled, all...))
 }

@@ -57,7 +57,7 @@ func TestTheLeaderIsFollowed(t *testing.T) {
 }
 
 func followed(t *testing.T, rate, phase time.Duration) {
-	inner, ices := breaker.NewMemoryStore(), make([]frozen, 3)
+	inner, ices := breaker.NewMemoryStore(), make([]fault, 3)
 	var all []*breaker.Manager
 	for i := range ices {
 		store := newMeddler(inner)
@@ -75,7 +75,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 	if first < 0 {
 		t.Fatal("no manager leads after three sample rates")
 	}
-	ices[first].on.Store(true)
+	ices[first].frozen.Store(true)
 	begun := time.Now()
 	for leads(first) < 0 && time.Since(begun) < 3*rate {
 		time.Sleep(rate / 100)
@@ -207,14 +207,14 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 // TestAnEndlessLeaseEnds grants a lease for a year to a leader that cannot reach the store afterwards: it asked for less.
 func TestAnEndlessLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fault failure
+		var broken fault
 		store := newMeddler(breaker.NewMemoryStore())
 		store.answer = leases(func(l *breakerstore.Lease) { l.Remaining = 365 * 24 * time.Hour })
-		store.before = fault.meddle
+		store.before = broken.meddle
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		running(t, m)
 		time.Sleep(time.Second)
-		fault.set(errNetwork)
+		broken.set(errNetwork)
 		time.Sleep(10 * time.Second)
 		if s := m.Stats(); s.Leads || s.Errors.Of(breaker.LeaseLost) != 1 {
 			t.Errorf("got leads %v and %d lost leases two sample rates after the store went away, want false and 1", s.Leads, s.Errors.Of(breaker.LeaseLost))

@@ -44,7 +44,7 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 	for _, op := range []string{"Campaign", "Resign", "Versions", "Load", "Apply", "Probe", "Watch"} {
 		t.Run(op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var ice frozen
+				var ice fault
 				defer ice.thaw()
 				hang := only(func(ctx context.Context) error { return ice.meddle(ctx, op) }, op)
 				store, k := &watched{meddler: newMeddler(breaker.NewMemoryStore())}, breaker.Key{ID: "a"}
@@ -56,7 +56,7 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 				go func() { _ = m.Run(ctx); ended <- time.Now() }()
 				time.Sleep(time.Second)
 				fails(t, m, k, 20)
-				ice.on.Store(true)
+				ice.frozen.Store(true)
 				time.Sleep(8 * time.Second)
 				begun := time.Now()
 				if err := m.CanExecute(ctx, k); time.Since(begun) != 0 {

@@ -85,9 +85,7 @@ func TestHalfOpenNeedsNoLeader(t *testing.T) {
 			t.Errorf("got %d calls through an open circuit, want 0", made)
 		}
 		time.Sleep(2 * time.Second)
-		if !inState(k, breaker.HalfOpen, all...)() {
-			t.Errorf("got state %v when the time is over, want half_open", all[0].Status(k).State)
-		}
+		eventually(t, 0, "it is half-open", inState(k, breaker.HalfOpen, all...))
 		f.during(t.Context(), time.Minute, 20, k, 1, all...)
 		if made, _ := f.calls(k); made < 40 || made > 13*5 {
 			t.Errorf("got %d probes in a minute, want about 5 in each 5 s, and at most 65", made)
@@ -106,10 +104,7 @@ func TestProbesFindSeldomCalls(t *testing.T) {
 			time.Sleep(9700 * time.Millisecond)
 			_ = f.call(t.Context(), all[i%3], k, 0)
 		}
-		if !inState(k, breaker.Closed, all...)() {
-			made, refused := f.calls(k)
-			t.Errorf("got state %v after five minutes, %d calls made and %d refused, want closed", all[0].Status(k).State, made, refused)
-		}
+		eventually(t, 0, "it is closed", inState(k, breaker.Closed, all...))
 	})
 }
 

@@ -28,23 +28,23 @@ func TestStalePolicies(t *testing.T) {
 	} {
 		t.Run(tt.policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var fault failure
+				var broken fault
 				store := newMeddler(breaker.NewMemoryStore())
 				keys := circuitsByHand(t, store)
-				store.before = fault.meddle
+				store.before = broken.meddle
 				m := agent(t, breaker.Config{Store: store, OnStale: tt.policy, Poll: polled(breaker.PollResult{}), BreakerTimeout: 10 * time.Minute})
 				answers(t, "never read", m, keys, tt.never)
 				running(t, m)
 				time.Sleep(2 * time.Second)
 				answers(t, "fresh", m, keys, fresh)
-				fault.set(errNetwork)
+				broken.set(errNetwork)
 				time.Sleep(55 * time.Second)
 				answers(t, "not yet stale", m, keys, tt.soon)
 				time.Sleep(8 * time.Second)
 				answers(t, "stale", m, keys, tt.stale)
 				time.Sleep(10 * time.Minute)
 				answers(t, "stale and its time over", m, keys, tt.lapsed)
-				fault.err.Store(nil)
+				broken.err.Store(nil)
 				time.Sleep(7 * time.Second)
 				if err := m.CanExecute(t.Context(), keys["disabled"]); !errors.Is(err, breaker.ErrDisabled) || m.Stats().Stale {
 					t.Errorf("got %v, stale %v, when the store is back, want ErrDisabled and false", err, m.Stats().Stale)
@@ -57,12 +57,12 @@ func TestStalePolicies(t *testing.T) {
 // TestRoundsByHandGrowStale makes rounds by hand without a store.
 func TestRoundsByHandGrowStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fault failure
+		var broken fault
 		store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
-		store.before = only(func(ctx context.Context) error { return fault.meddle(ctx, "a call") }, "Versions")
+		store.before = only(func(ctx context.Context) error { return broken.meddle(ctx, "a call") }, "Versions")
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		must(t, m.Disable(ctx, k))
-		fault.set(errNetwork)
+		broken.set(errNetwork)
 		for _, stale := range []bool{false, true} {
 			wants(t, m.Sample(ctx), errNetwork, "from a round without a store")
 			if err := m.CanExecute(ctx, k); (err == nil) != stale || m.Stats().Stale != stale {
@@ -70,7 +70,7 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 			}
 			time.Sleep(2 * time.Minute)
 		}
-		fault.err.Store(nil)
+		broken.err.Store(nil)
 		sample(t, m)
 		wants(t, m.CanExecute(ctx, k), breaker.ErrDisabled, "when the store is back")
 	})

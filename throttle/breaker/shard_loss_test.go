@@ -17,17 +17,17 @@ import (
 // What was disabled stays disabled.
 func TestALongOutageThatEndsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fault failure
+		var broken fault
 		store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
-		store.before = fault.meddle
+		store.before = broken.meddle
 		m := agent(t, breaker.Config{Store: store, OnStale: breaker.KeepLast, Poll: polled(breaker.PollResult{})})
 		must(t, m.Disable(t.Context(), k))
 		running(t, m)
 		time.Sleep(5 * time.Second)
-		fault.set(errNetwork)
+		broken.set(errNetwork)
 		time.Sleep(10 * time.Minute)
 		store.flush()
-		fault.err.Store(nil)
+		broken.err.Store(nil)
 		time.Sleep(10 * time.Second)
 		if err, lost := m.CanExecute(t.Context(), k), m.Stats().Errors.Of(breaker.RecordsLost); !errors.Is(err, breaker.ErrDisabled) || lost != 1 {
 			t.Errorf("got %v and %d losses reported, want ErrDisabled and 1", err, lost)

@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,46 +93,36 @@ func meddled[T any](ctx context.Context, m *meddler, op string, call func(breake
 // only makes a fault of some calls: all that are not named go on.
 func only(fault func(ctx context.Context) error, ops ...string) func(context.Context, string) error {
 	return func(ctx context.Context, op string) error {
-		for _, o := range ops {
-			if o == op {
-				return fault(ctx)
-			}
+		if slices.Contains(ops, op) {
+			return fault(ctx)
 		}
 		return nil
 	}
 }
 
-// frozen is the fault of a store that does not answer and heeds no context, as behind a socket without a deadline.
-type frozen struct {
-	on atomic.Bool
+// fault is what is wrong with a store: while it is frozen it does not answer and heeds no context, as
+// behind a socket without a deadline. After that it answers with the error, if there is one.
+type fault struct {
+	frozen atomic.Bool
+	err    atomic.Pointer[error]
 }
 
-// meddle waits until the store has thawed.
-func (f *frozen) meddle(context.Context, string) error {
-	for f.on.Load() {
+func (f *fault) set(err error) { f.err.Store(&err) }
+
+func (f *fault) meddle(context.Context, string) error {
+	for f.frozen.Load() {
 		time.Sleep(10 * time.Millisecond)
+	}
+	if err := f.err.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
 // thaw lets everything go on that hangs, and waits for it.
-func (f *frozen) thaw() {
-	f.on.Store(false)
+func (f *fault) thaw() {
+	f.frozen.Store(false)
 	time.Sleep(20 * time.Millisecond)
-}
-
-// failure is the fault of a store that answers with an error for as long as there is one.
-type failure struct {
-	err atomic.Pointer[error]
-}
-
-func (f *failure) set(err error) { f.err.Store(&err) }
-
-func (f *failure) meddle(context.Context, string) error {
-	if err := f.err.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 // put writes a record as it is.
