@@ -163,7 +163,7 @@ func TestANilContextIsTheBackground(t *testing.T) {
 		t.Errorf("got %v want %v", err, errBoom)
 	}
 	must(t, m.Disable(none, k))
-	wants(t, m.CanExecute(none, k), breaker.ErrDisabled, "a call")
+	wants(t, m.CanExecute(none, k), breaker.ErrDisabled, "disabled, with a nil context")
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(none) }()
 	_ = m.Close()

@@ -59,7 +59,7 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken fault
 		store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
-		store.before = only(func(ctx context.Context) error { return broken.meddle(ctx, "a call") }, "Versions")
+		store.before = only(func(ctx context.Context) error { return broken.meddle(ctx, "") }, "Versions")
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		must(t, m.Disable(ctx, k))
 		broken.set(errNetwork)

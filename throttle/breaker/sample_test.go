@@ -203,7 +203,7 @@ func TestShadowLeavesNothingBehind(t *testing.T) {
 		m := agent(t, c)
 		for range 2 {
 			must(t, m.Refresh(t.Context()))
-			wants(t, m.CanExecute(t.Context(), k), nil, "a call")
+			wants(t, m.CanExecute(t.Context(), k), nil, "what opened in shadow")
 			wants(t, m.CanExecute(t.Context(), breaker.Key{ID: "by hand"}), breaker.ErrDisabled, "disabled by hand")
 			sample(t, m)
 		}

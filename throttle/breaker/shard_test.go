@@ -61,7 +61,7 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 			}
 			fails(t, m, k, 10)
 			sample(t, m)
-			wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "a call")
+			wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "the circuit lives on")
 		})
 	}
 }
