@@ -42,7 +42,7 @@ func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
 	if s == nil || tel.ended.Load() {
 		return
 	}
-	tel.instruments.buckets.duration.Record(ctx, e.Duration.Seconds(), s.Data.recordOptions(throttle.FaultOf(e.Err))...)
+	tel.pushed.store.Record(ctx, e.Duration.Seconds(), s.Data.recordOptions(throttle.FaultOf(e.Err))...)
 }
 
 // denied adds an event to the caller's span, if it is recording. The event has no key, because keys
@@ -146,20 +146,11 @@ type bucketInstruments struct {
 	waiting  metric.Int64ObservableUpDownCounter
 	limit    metric.Float64ObservableGauge
 	capacity metric.Int64ObservableGauge
-
-	duration metric.Float64Histogram // nil without durations
 }
 
-// storeBounds returns the bounds of durations of store calls. They are fine from 0.1 ms on, which
-// Redis and SQLite take without load. 50 ms is the default of Config.StoreTimeout: as a bound it
-// separates answers from timeouts. The longest timeout is a minute.
-func storeBounds() []float64 {
-	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60}
-}
-
-func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments, error) {
+func newBucketInstruments(meter metric.Meter) (bucketInstruments, error) {
 	var i bucketInstruments
-	errs := make([]error, 6)
+	errs := make([]error, 5)
 	i.requests, errs[0] = meter.Int64ObservableCounter(semconv.MetricBucketRequests, metric.WithUnit(unitRequest),
 		metric.WithDescription("Requests for tokens, by result."))
 	i.tokens, errs[1] = meter.Int64ObservableCounter(semconv.MetricBucketTokens, metric.WithUnit(unitToken),
@@ -170,11 +161,6 @@ func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments
 		metric.WithDescription("Tokens that each key gets per second."))
 	i.capacity, errs[4] = meter.Int64ObservableGauge(semconv.MetricBucketCapacity, metric.WithUnit(unitToken),
 		metric.WithDescription("Tokens that a full bucket holds: the burst of each key."))
-	if durations {
-		i.duration, errs[5] = meter.Float64Histogram(semconv.MetricBucketStoreDuration, metric.WithUnit(unitSecond),
-			metric.WithDescription("Duration of store calls, failed ones included."),
-			metric.WithExplicitBucketBoundaries(storeBounds()...))
-	}
 	return i, errors.Join(errs...)
 }
 

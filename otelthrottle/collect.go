@@ -29,18 +29,13 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 		r := bucketReport{to, &tel.instruments.buckets, a}
 		r.report(&sum)
 	})
-	reportAll("backoff", tel.backoffs, func(a *backoffAttributes, sum backoffSum) {
-		r := backoffReport{to, &tel.instruments.backoffs, a}
-		r.report(&sum)
-	})
-	reportAll("retry", tel.retries, func(a *retryAttributes, sum retrySum) {
-		r := retryReport{to, &tel.instruments.retries, a}
-		r.report(&sum)
-	})
 	reportAll("control", tel.controls, func(a *controlAttributes, sum controlSum) {
 		r := controlReport{to, &tel.instruments.controls, a}
 		r.report(&sum)
 	})
+	for _, o := range tel.observers {
+		o.collect(to)
+	}
 	tel.promised.report(to)
 	tel.instruments.processor.report(to, tel.processor, tel.process())
 	return nil

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // Telemetry reports what throttles, breakers, buckets and backoffs do as OpenTelemetry metrics and
@@ -21,6 +23,7 @@ type Telemetry struct {
 	config
 	tracer       trace.Tracer
 	instruments  instruments
+	pushed       pushed
 	registration metric.Registration
 	shuttingDown atomic.Bool
 	ended        atomic.Bool // after Shutdown: hooks and the callback do nothing
@@ -28,8 +31,9 @@ type Telemetry struct {
 	throttles *throttleRegistry
 	breakers  *breakerRegistry
 	buckets   *bucketRegistry
-	backoffs  *backoffRegistry
-	retries   *retryRegistry
+	backoffs  *named[*backoff.Responsive, backoff.Stats, backoff.Stats]
+	retries   *named[*retry.Retrier, retry.Stats, retry.Stats]
+	observers []observer // all of them
 	controls  *controlRegistry
 	processor *processorOptions
 	promised  objectiveReport
@@ -49,20 +53,31 @@ func New(options ...Option) (*Telemetry, error) {
 		throttles: newThrottleRegistry(common, c.groupDetail),
 		breakers:  newBreakerRegistry(common, c.breakerDetail),
 		buckets:   newBucketRegistry(common),
-		backoffs:  newBackoffRegistry(common),
-		retries:   newRetryRegistry(common),
+		backoffs:  newBackoffs(common),
+		retries:   newRetries(common),
 		controls:  newControlRegistry(common),
 		processor: newProcessorOptions(common),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
-	if tel.instruments, err = newInstruments(meter, !c.withoutDuration); err != nil {
+	if tel.pushed, err = newPushed(meter, !c.withoutDuration); err != nil {
+		return nil, fmt.Errorf("otelthrottle: %w", err)
+	}
+	tel.observers = []observer{tel.backoffs, tel.retries}
+	var observed []metric.Observable
+	for _, o := range tel.observers {
+		if err := o.create(meter); err != nil {
+			return nil, fmt.Errorf("otelthrottle: %w", err)
+		}
+		observed = append(observed, o.observed()...)
+	}
+	if tel.instruments, err = newInstruments(meter); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	if tel.promised, err = newObjectiveReport(meter, c.objective, common); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
-	if tel.registration, err = meter.RegisterCallback(tel.collect, append(tel.instruments.observed(), tel.promised.gauge)...); err != nil {
+	if tel.registration, err = meter.RegisterCallback(tel.collect, append(append(observed, tel.instruments.observed()...), tel.promised.gauge)...); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	return tel, nil
@@ -118,20 +133,16 @@ type instruments struct {
 	throttles throttleInstruments
 	breakers  breakerInstruments
 	buckets   bucketInstruments
-	backoffs  backoffInstruments
-	retries   retryInstruments
 	controls  controlInstruments
 	processor processorInstruments
 }
 
-func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
+func newInstruments(meter metric.Meter) (instruments, error) {
 	var i instruments
 	errs := make([]error, 7)
-	i.throttles, errs[0] = newThrottleInstruments(meter, durations)
+	i.throttles, errs[0] = newThrottleInstruments(meter)
 	i.breakers, errs[1] = newBreakerInstruments(meter)
-	i.buckets, errs[2] = newBucketInstruments(meter, durations)
-	i.backoffs, errs[3] = newBackoffInstruments(meter, durations)
-	i.retries, errs[4] = newRetryInstruments(meter)
+	i.buckets, errs[2] = newBucketInstruments(meter)
 	i.controls, errs[5] = newControlInstruments(meter)
 	i.processor, errs[6] = newProcessorInstruments(meter)
 	return i, errors.Join(errs...)
@@ -139,6 +150,5 @@ func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 
 // observed returns the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
-	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.backoffs.observed(),
-		i.retries.observed(), i.controls.observed(), i.processor.observed())
+	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.controls.observed(), i.processor.observed())
 }

@@ -87,7 +87,7 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 			_, _ = l.Decide(context.Background(), "a")
 			return l
 		})
-		wantNothingLeft(t, tel.backoffs, func() *backoff.Responsive {
+		wantNothingLeft(t, tel.backoffs.Registry, func() *backoff.Responsive {
 			r := backoff.Must(backoff.New(backoff.Config{Name: "db", Hooks: backoffHooks}))
 			_ = r.SleepOnSuccess(context.Background())
 			return r
@@ -136,7 +136,7 @@ func TestMembersDrain(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "db", InitialInterval: time.Second, Hooks: tel.BackoffHooks()}))
 		_ = r.SleepOnFailure(t.Context())
 		_ = r.SleepOnFailure(t.Context())
-		wantDrain(t, tel.backoffs, reader, r, backoff.ErrClosed, func() error {
+		wantDrain(t, tel.backoffs.Registry, reader, r, backoff.ErrClosed, func() error {
 			_, err := r.Wait(context.Background())
 			return err
 		})

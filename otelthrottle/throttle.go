@@ -20,7 +20,7 @@ func (tel *Telemetry) Hooks() throttle.Hooks {
 	if !tel.valid() {
 		return throttle.Hooks{}
 	}
-	b := &binding{telemetry: tel, duration: tel.instruments.throttles.duration}
+	b := &binding{telemetry: tel, duration: tel.pushed.call}
 	h := throttle.Hooks{Created: b.created, Closed: tel.throttles.Leave}
 	if !tel.withoutSpans {
 		h.PolicyChanged = b.policyChanged

@@ -2,7 +2,6 @@ package otelthrottle
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -67,29 +66,6 @@ const (
 
 func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throttleAttributes {
 	return &throttleAttributes{name: name, key: key, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
-}
-
-// validName replaces what is not UTF-8 in a name. Some exporters refuse a whole collection because
-// of one invalid string.
-func validName(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
-
-// errorType returns the error.type of a fault, empty for none.
-func errorType(f throttle.Fault) string {
-	switch f {
-	case throttle.FaultNone:
-		return ""
-	case throttle.FaultOther:
-		return errorTypeOther
-	}
-	return f.String()
-}
-
-// errorAttributes returns the attribute error.type of a fault, or nil for none.
-func errorAttributes(f throttle.Fault) []attribute.KeyValue {
-	if kind := errorType(f); kind != "" {
-		return []attribute.KeyValue{semconv.KeyErrorType.String(kind)}
-	}
-	return nil
 }
 
 // outcomeAttributes returns the attributes of a call that ended. The caller must not change them.

@@ -25,19 +25,12 @@ type throttleInstruments struct {
 	exempt      metric.Int64ObservableCounter
 	overloads   metric.Int64ObservableCounter
 
-	load     loadInstruments
-	tenants  tenantInstruments
-	slow     slowInstruments
-	duration metric.Float64Histogram // nil without durations
+	load    loadInstruments
+	tenants tenantInstruments
+	slow    slowInstruments
 }
 
-// durationBounds returns the bounds of the semantic conventions for durations of calls, with two
-// more below 5 ms.
-func durationBounds() []float64 {
-	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10}
-}
-
-func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
+func newThrottleInstruments(meter metric.Meter) (throttleInstruments, error) {
 	var i throttleInstruments
 	errs := make([]error, 16)
 	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
@@ -67,11 +60,6 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 	i.load, errs[14] = newLoadInstruments(meter)
 	i.tenants, errs[15] = newTenantInstruments(meter)
 	i.slow, errs[10] = newSlowInstruments(meter)
-	if durations {
-		i.duration, errs[9] = meter.Float64Histogram(semconv.MetricCallDuration, metric.WithUnit(unitSecond),
-			metric.WithDescription("Duration of admitted calls."),
-			metric.WithExplicitBucketBoundaries(durationBounds()...))
-	}
 	return i, errors.Join(errs...)
 }
 
