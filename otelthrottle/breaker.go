@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -22,7 +21,7 @@ func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 	if !tel.valid() {
 		return breaker.Hooks{}
 	}
-	h := breaker.Hooks{Created: join(tel, tel.breakers), Closed: tel.breakers.Leave}
+	h := breaker.Hooks{Created: tel.breakers.created(tel), Closed: tel.breakers.Leave}
 	if !tel.withoutSpans {
 		h.Shed = tel.shedByBreaker
 	}
@@ -43,28 +42,6 @@ func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 		kv = append(kv, circuitAttributes(e.Key)...)
 	}
 	addEvent(span, eventBreakerShed, kv...)
-}
-
-// breakerRegistry holds the managers by name.
-type breakerRegistry = byname.Registry[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]
-
-// newBreakerRegistry returns a registry whose series have the common attributes too. It reads
-// circuits only if detail is above 0.
-func newBreakerRegistry(common []attribute.KeyValue, detail int) *breakerRegistry {
-	return byname.New(byname.Kind[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]{
-		Name: func(m *breaker.Manager) string { return validName(m.Name()) },
-		Data: func(m *breaker.Manager) *breakerAttributes { return newBreakerAttributes(validName(m.Name()), common) },
-		Read: func(m *breaker.Manager) breakerSnapshot {
-			s := breakerSnapshot{Stats: m.Stats()}
-			if detail > 0 {
-				s.circuits = m.List()
-			}
-			return s
-		},
-		Busy:  func(*breakerSnapshot) bool { return false }, // a call is counted when it is decided
-		Add:   breakerSum.add,
-		Clone: func(s breakerSum) breakerSum { return s }, // the sum of closed managers has no circuitLists to copy
-	})
 }
 
 // breakerSnapshot is one manager at one time.

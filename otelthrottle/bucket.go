@@ -3,12 +3,8 @@ package otelthrottle
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
-	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
@@ -24,7 +20,7 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	if !tel.valid() {
 		return bucket.Hooks{}
 	}
-	h := bucket.Hooks{Created: join(tel, tel.buckets), Closed: tel.buckets.Leave}
+	h := bucket.Hooks{Created: tel.buckets.created(tel), Closed: tel.buckets.Leave}
 	if !tel.withoutDuration {
 		h.StoreCalled = tel.asked
 	}
@@ -42,7 +38,7 @@ func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
 	if s == nil || tel.ended.Load() {
 		return
 	}
-	tel.pushed.store.Record(ctx, e.Duration.Seconds(), s.Data.recordOptions(throttle.FaultOf(e.Err))...)
+	tel.pushed.store.Record(ctx, e.Duration.Seconds(), s.Data.ofFault(throttle.FaultOf(e.Err))...)
 }
 
 // denied adds an event to the caller's span, if it is recording. The event has no key, because keys
@@ -80,18 +76,47 @@ func bucketFault(err error) throttle.Fault {
 	return throttle.FaultOf(err)
 }
 
-// bucketRegistry holds the limiters by name.
-type bucketRegistry = byname.Registry[*bucket.Limiter, bucket.Stats, bucketSum, *bucketAttributes]
-
-// newBucketRegistry returns a registry whose series have the common attributes too.
-func newBucketRegistry(common []attribute.KeyValue) *bucketRegistry {
-	return byname.New(byname.Kind[*bucket.Limiter, bucket.Stats, bucketSum, *bucketAttributes]{
-		Name:  func(l *bucket.Limiter) string { return validName(l.Name()) },
-		Data:  func(l *bucket.Limiter) *bucketAttributes { return newBucketAttributes(validName(l.Name()), common) },
-		Read:  (*bucket.Limiter).Stats,
-		Busy:  func(s *bucket.Stats) bool { return s.Waiting+s.AwaitingStore > 0 },
-		Add:   bucketSum.add,
-		Clone: func(s bucketSum) bucketSum { return s },
+// newBuckets returns the limiters, with their metrics. The series start at 0, so that rates include the first event. Each name has
+// the series of its own policies only.
+func newBuckets(common []attribute.KeyValue) *named[*bucket.Limiter, bucket.Stats, bucketSum] {
+	return newNamed("bucket", semconv.KeyBucketName, common, byname.Kind[*bucket.Limiter, bucket.Stats, bucketSum, *attributes]{
+		Read: (*bucket.Limiter).Stats,
+		Busy: func(s *bucket.Stats) bool { return s.Waiting+s.AwaitingStore > 0 },
+		Add:  bucketSum.add,
+	}, []row[bucketSum]{
+		{
+			kind: counter, name: semconv.MetricBucketRequests, unit: unitRequest, help: "Requests for tokens, by result.",
+			keys: []attribute.Key{semconv.KeyBucketResult},
+			read: func(s *bucketSum, to *output) {
+				to.count(s.granted, semconv.ResultGranted)
+				to.count(s.denied, semconv.ResultDenied)
+				if s.failed.used {
+					to.count(s.failed.granted, semconv.ResultFailedOpen)
+					to.count(s.failed.denied, semconv.ResultFailedClosed)
+				}
+				if s.shared.used {
+					to.count(s.shared.granted, semconv.ResultShareGranted)
+					to.count(s.shared.denied, semconv.ResultShareDenied)
+				}
+			},
+		},
+		{
+			kind: counter, name: semconv.MetricBucketTokens, unit: unitToken, help: "Tokens granted.",
+			read: func(s *bucketSum, to *output) { to.count(s.tokens) },
+		},
+		{
+			kind: upDown, name: semconv.MetricBucketWaiting, unit: unitRequest, help: "Requests that wait for tokens.",
+			read: func(s *bucketSum, to *output) { to.number(int64(s.waiting)) },
+		},
+		{
+			kind: floatGauge, name: semconv.MetricBucketLimit, unit: unitTokenRate, help: "Tokens that each key gets per second.",
+			read: func(s *bucketSum, to *output) { to.float(s.limit) },
+		},
+		{
+			kind: gauge, name: semconv.MetricBucketCapacity, unit: unitToken,
+			help: "Tokens that a full bucket holds: the burst of each key.",
+			read: func(s *bucketSum, to *output) { to.number(s.capacity) },
+		},
 	})
 }
 
@@ -137,112 +162,4 @@ func (s bucketSum) add(l *bucket.Stats, open bool) bucketSum {
 func perSecond(l bucket.Limit) float64 {
 	l = l.WithDefaults()
 	return float64(l.Refill) / l.Period.Seconds()
-}
-
-// bucketInstruments are the metrics of buckets.
-type bucketInstruments struct {
-	requests metric.Int64ObservableCounter
-	tokens   metric.Int64ObservableCounter
-	waiting  metric.Int64ObservableUpDownCounter
-	limit    metric.Float64ObservableGauge
-	capacity metric.Int64ObservableGauge
-}
-
-func newBucketInstruments(meter metric.Meter) (bucketInstruments, error) {
-	var i bucketInstruments
-	errs := make([]error, 5)
-	i.requests, errs[0] = meter.Int64ObservableCounter(semconv.MetricBucketRequests, metric.WithUnit(unitRequest),
-		metric.WithDescription("Requests for tokens, by result."))
-	i.tokens, errs[1] = meter.Int64ObservableCounter(semconv.MetricBucketTokens, metric.WithUnit(unitToken),
-		metric.WithDescription("Tokens granted."))
-	i.waiting, errs[2] = meter.Int64ObservableUpDownCounter(semconv.MetricBucketWaiting, metric.WithUnit(unitRequest),
-		metric.WithDescription("Requests that wait for tokens."))
-	i.limit, errs[3] = meter.Float64ObservableGauge(semconv.MetricBucketLimit, metric.WithUnit(unitTokenRate),
-		metric.WithDescription("Tokens that each key gets per second."))
-	i.capacity, errs[4] = meter.Int64ObservableGauge(semconv.MetricBucketCapacity, metric.WithUnit(unitToken),
-		metric.WithDescription("Tokens that a full bucket holds: the burst of each key."))
-	return i, errors.Join(errs...)
-}
-
-// observed returns the instruments that the callback reports.
-func (i *bucketInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.requests, i.tokens, i.waiting, i.limit, i.capacity}
-}
-
-// bucketAttributes caches the attributes of the series of one source of limiters.
-type bucketAttributes struct {
-	name   string
-	common []attribute.KeyValue
-
-	source                    []metric.ObserveOption
-	granted, denied           []metric.ObserveOption
-	failedOpen, failedClosed  []metric.ObserveOption
-	shareGranted, shareDenied []metric.ObserveOption
-
-	record [numFaults]atomic.Pointer[[]metric.RecordOption]
-}
-
-func newBucketAttributes(name string, common []attribute.KeyValue) *bucketAttributes {
-	a := &bucketAttributes{name: name, common: common}
-	observe := func(own ...attribute.KeyValue) []metric.ObserveOption {
-		return []metric.ObserveOption{metric.WithAttributeSet(a.set(own...))}
-	}
-	a.source = observe()
-	a.granted = observe(semconv.KeyBucketResult.String(semconv.ResultGranted))
-	a.denied = observe(semconv.KeyBucketResult.String(semconv.ResultDenied))
-	a.failedOpen = observe(semconv.KeyBucketResult.String(semconv.ResultFailedOpen))
-	a.failedClosed = observe(semconv.KeyBucketResult.String(semconv.ResultFailedClosed))
-	a.shareGranted = observe(semconv.KeyBucketResult.String(semconv.ResultShareGranted))
-	a.shareDenied = observe(semconv.KeyBucketResult.String(semconv.ResultShareDenied))
-	return a
-}
-
-// set returns the common attributes and these.
-func (a *bucketAttributes) set(own ...attribute.KeyValue) attribute.Set {
-	kv := append(slices.Clone(a.common), semconv.KeyBucketName.String(a.name))
-	return attribute.NewSet(append(kv, own...)...)
-}
-
-// recordOptions returns the options to record the duration of a store call with a fault.
-func (a *bucketAttributes) recordOptions(f throttle.Fault) []metric.RecordOption {
-	cell := &a.record[f]
-	if options := cell.Load(); options != nil {
-		return *options
-	}
-	options := []metric.RecordOption{metric.WithAttributeSet(a.set(errorAttributes(f)...))}
-	cell.Store(&options)
-	return options
-}
-
-// bucketReport reports one source of limiters.
-type bucketReport struct {
-	to          metric.Observer
-	instruments *bucketInstruments
-	attributes  *bucketAttributes
-}
-
-// report reports everything. The series start at 0, so that rates include the first event. Each
-// limiter has the series of its own policy only.
-func (r *bucketReport) report(sum *bucketSum) {
-	i, a := r.instruments, r.attributes
-	r.observe(i.requests, sum.granted, a.granted)
-	r.observe(i.requests, sum.denied, a.denied)
-	if sum.failed.used {
-		r.observe(i.requests, sum.failed.granted, a.failedOpen)
-		r.observe(i.requests, sum.failed.denied, a.failedClosed)
-	}
-	if sum.shared.used {
-		r.observe(i.requests, sum.shared.granted, a.shareGranted)
-		r.observe(i.requests, sum.shared.denied, a.shareDenied)
-	}
-	r.observe(i.tokens, sum.tokens, a.source)
-	r.to.ObserveInt64(i.waiting, int64(sum.waiting), a.source...)
-	r.to.ObserveFloat64(i.limit, sum.limit, a.source...)
-	r.to.ObserveInt64(i.capacity, sum.capacity, a.source...)
-}
-
-// observe reports a counter. A bucket may hold as many tokens as an int64 can count, so that a sum
-// may exceed it.
-func (r *bucketReport) observe(instrument metric.Int64Observable, n uint64, options []metric.ObserveOption) {
-	r.to.ObserveInt64(instrument, int64(min(n, math.MaxInt64)), options...)
 }

@@ -20,24 +20,9 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 		r := throttleReport{to, &tel.instruments.throttles, a}
 		r.report(sum)
 	})
-	reportAll("breaker", tel.breakers, func(a *breakerAttributes, sum breakerSum) {
-		r := breakerReport{to, &tel.instruments.breakers, a}
-		r.report(&sum)
-		r.reportCircuits(&sum, tel.breakerDetail)
-	})
-	reportAll("bucket", tel.buckets, func(a *bucketAttributes, sum bucketSum) {
-		r := bucketReport{to, &tel.instruments.buckets, a}
-		r.report(&sum)
-	})
-	reportAll("control", tel.controls, func(a *controlAttributes, sum controlSum) {
-		r := controlReport{to, &tel.instruments.controls, a}
-		r.report(&sum)
-	})
 	for _, o := range tel.observers {
 		o.collect(to)
 	}
-	tel.promised.report(to)
-	tel.instruments.processor.report(to, tel.processor, tel.process())
 	return nil
 }
 

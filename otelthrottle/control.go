@@ -2,12 +2,9 @@ package otelthrottle
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
@@ -21,7 +18,7 @@ func (tel *Telemetry) ControlHooks() control.Hooks {
 	if !tel.valid() {
 		return control.Hooks{}
 	}
-	h := control.Hooks{Created: join(tel, tel.controls), Closed: tel.controls.Leave}
+	h := control.Hooks{Created: tel.controls.created(tel), Closed: tel.controls.Leave}
 	if !tel.withoutSpans {
 		h.Tuned = tel.tuned
 	}
@@ -43,18 +40,72 @@ func (tel *Telemetry) tuned(ctx context.Context, e control.TunedEvent) {
 		keyTuningBy.String(validName(e.By)), keyTuningReason.String(validName(e.Reason)))
 }
 
-// controlRegistry holds the Controls, which are all one source: a process has one.
-type controlRegistry = byname.Registry[*control.Control, control.Stats, controlSum, *controlAttributes]
-
-func newControlRegistry(common []attribute.KeyValue) *controlRegistry {
-	return byname.New(byname.Kind[*control.Control, control.Stats, controlSum, *controlAttributes]{
+// newControls returns the Controls, with their metrics. They are all one source: a process has one.
+func newControls(common []attribute.KeyValue) *named[*control.Control, control.Stats, controlSum] {
+	registry := byname.New(byname.Kind[*control.Control, control.Stats, controlSum, *attributes]{
 		Name:  func(*control.Control) string { return "" },
-		Data:  func(*control.Control) *controlAttributes { return newControlAttributes(common) },
+		Data:  func(*control.Control) *attributes { return newAttributes(common) },
 		Read:  (*control.Control).Stats,
 		Busy:  func(*control.Stats) bool { return false },
 		Add:   controlSum.add,
 		Clone: func(s controlSum) controlSum { return s },
 	})
+	return &named[*control.Control, control.Stats, controlSum]{registry, table[controlSum]{rows: controlRows()}, "control"}
+}
+
+// controlRows returns the metrics of Controls. The series of all sources but the code start at 0, so that rates include the first
+// change.
+func controlRows() []row[controlSum] {
+	watching := func(s *controlSum) bool { return s.watching > 0 }
+	return []row[controlSum]{
+		{
+			kind: counter, name: semconv.MetricTunings, unit: unitChange,
+			help: "Changes of settings that were applied, ended or refused, by source.",
+			keys: []attribute.Key{semconv.KeyTuningSource, semconv.KeyTuningResult},
+			read: func(s *controlSum, to *output) {
+				for source := range s.tunings {
+					for result, n := range s.tunings[source] {
+						if source := throttle.Source(source); n > 0 || source != throttle.SourceCode {
+							to.count(n, source.String(), control.Result(result).String())
+						}
+					}
+				}
+			},
+		},
+		{
+			kind: gauge, name: semconv.MetricControlOverrides, unit: unitOverride,
+			help: "Names whose settings are not those of the code, by source.",
+			keys: []attribute.Key{semconv.KeyTuningSource},
+			read: func(s *controlSum, to *output) {
+				for source, n := range s.overrides {
+					if source := throttle.Source(source); source != throttle.SourceCode {
+						to.number(int64(n), source.String())
+					}
+				}
+			},
+		},
+		{
+			kind: gauge, name: semconv.MetricControlBroken, unit: unitFile, help: "Control files that are refused: 1 or 0.",
+			when: watching,
+			read: func(s *controlSum, to *output) { to.number(int64(min(1, s.broken))) },
+		},
+		{
+			kind: gauge, name: semconv.MetricControlChanged, unit: unitSecond,
+			help: "When the settings of a name were last changed, in Unix time.",
+			read: func(s *controlSum, to *output) {
+				for _, c := range s.last {
+					to.passing(c.At.Unix(), semconv.KeyTuningKind.String(c.Kind), semconv.KeyTuningName.String(validName(c.Name)),
+						semconv.KeyTuningSource.String(c.Source.String()))
+				}
+			},
+		},
+		{
+			kind: gauge, name: semconv.MetricControlVersion, unit: unitDocument,
+			help: "A number made of the document that was last applied: processes with the same document have the same.",
+			when: watching,
+			read: func(s *controlSum, to *output) { to.number(int64(s.version)) },
+		},
+	}
 }
 
 // controlSum is the sum of all Controls.
@@ -88,90 +139,4 @@ func (s controlSum) add(c *control.Stats, open bool) controlSum {
 		}
 	}
 	return s
-}
-
-// controlInstruments are the metrics of Controls.
-type controlInstruments struct {
-	tunings   metric.Int64ObservableCounter
-	overrides metric.Int64ObservableGauge
-	broken    metric.Int64ObservableGauge
-	version   metric.Int64ObservableGauge
-	changed   metric.Int64ObservableGauge
-}
-
-func newControlInstruments(meter metric.Meter) (controlInstruments, error) {
-	var i controlInstruments
-	errs := make([]error, 5)
-	i.tunings, errs[0] = meter.Int64ObservableCounter(semconv.MetricTunings, metric.WithUnit(unitChange),
-		metric.WithDescription("Changes of settings that were applied, ended or refused, by source."))
-	i.overrides, errs[1] = meter.Int64ObservableGauge(semconv.MetricControlOverrides, metric.WithUnit(unitOverride),
-		metric.WithDescription("Names whose settings are not those of the code, by source."))
-	i.broken, errs[2] = meter.Int64ObservableGauge(semconv.MetricControlBroken, metric.WithUnit(unitFile),
-		metric.WithDescription("Control files that are refused: 1 or 0."))
-	i.changed, errs[3] = meter.Int64ObservableGauge(semconv.MetricControlChanged, metric.WithUnit(unitSecond),
-		metric.WithDescription("When the settings of a name were last changed, in Unix time."))
-	i.version, errs[4] = meter.Int64ObservableGauge(semconv.MetricControlVersion, metric.WithUnit(unitDocument),
-		metric.WithDescription("A number made of the document that was last applied: processes with the same document have the same."))
-	return i, errors.Join(errs...)
-}
-
-// observed returns the instruments that the callback reports.
-func (i *controlInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.tunings, i.overrides, i.broken, i.changed, i.version}
-}
-
-// controlAttributes caches the attributes of the series of Controls.
-type controlAttributes struct {
-	common  []attribute.KeyValue
-	source  []metric.ObserveOption
-	sources [throttle.NumSources][]metric.ObserveOption
-	results [throttle.NumSources][control.NumResults][]metric.ObserveOption
-}
-
-func newControlAttributes(common []attribute.KeyValue) *controlAttributes {
-	a := &controlAttributes{common: common}
-	a.source = a.set()
-	for s := range throttle.Source(throttle.NumSources) {
-		source := semconv.KeyTuningSource.String(s.String())
-		a.sources[s] = a.set(source)
-		for r := range control.Result(control.NumResults) {
-			a.results[s][r] = a.set(source, semconv.KeyTuningResult.String(r.String()))
-		}
-	}
-	return a
-}
-
-// set returns the option of these attributes beside the common ones.
-func (a *controlAttributes) set(own ...attribute.KeyValue) []metric.ObserveOption {
-	return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(a.common), own...)...))}
-}
-
-// controlReport reports all Controls.
-type controlReport struct {
-	to          metric.Observer
-	instruments *controlInstruments
-	attributes  *controlAttributes
-}
-
-// report reports everything. The series of all sources but the code start at 0, so that rates
-// include the first change.
-func (r *controlReport) report(sum *controlSum) {
-	i, a := r.instruments, r.attributes
-	for source := range sum.tunings {
-		if source := throttle.Source(source); source != throttle.SourceCode {
-			r.to.ObserveInt64(i.overrides, int64(sum.overrides[source]), a.sources[source]...)
-		}
-		for result, n := range sum.tunings[source] {
-			if n > 0 || throttle.Source(source) != throttle.SourceCode {
-				r.to.ObserveInt64(i.tunings, int64(n), a.results[source][result]...)
-			}
-		}
-	}
-	for _, c := range sum.last {
-		r.to.ObserveInt64(i.changed, c.At.Unix(), a.set(semconv.KeyTuningKind.String(c.Kind), semconv.KeyTuningName.String(validName(c.Name)), semconv.KeyTuningSource.String(c.Source.String()))...)
-	}
-	if sum.watching > 0 {
-		r.to.ObserveInt64(i.broken, int64(min(1, sum.broken)), a.source...)
-		r.to.ObserveInt64(i.version, int64(sum.version), a.source...)
-	}
 }

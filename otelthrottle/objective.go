@@ -2,11 +2,9 @@ package otelthrottle
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
@@ -33,27 +31,19 @@ func (o objective) validate() error {
 	return fmt.Errorf("otelthrottle: WithObjective(%v, %v): want a share below 1 and a duration, or 0 for the default", o.success, o.p99)
 }
 
-// objectiveReport reports the objectives of the options.
-type objectiveReport struct {
-	gauge        metric.Float64ObservableGauge
-	of           objective
-	success, p99 []metric.ObserveOption
-}
-
-func newObjectiveReport(meter metric.Meter, of objective, common []attribute.KeyValue) (objectiveReport, error) {
-	gauge, err := meter.Float64ObservableGauge(semconv.MetricObjective,
-		metric.WithDescription("What this service promises: the share of High calls that succeed, or seconds of the p99."))
-	kind := func(name string) []metric.ObserveOption {
-		return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(common), semconv.KeyObjective.String(name))...))}
-	}
-	return objectiveReport{gauge, of, kind(semconv.ObjectiveSuccess), kind(semconv.ObjectiveP99)}, err
-}
-
-func (r *objectiveReport) report(to metric.Observer) {
-	if r.of.success > 0 {
-		to.ObserveFloat64(r.gauge, r.of.success, r.success...)
-	}
-	if r.of.p99 > 0 {
-		to.ObserveFloat64(r.gauge, r.of.p99.Seconds(), r.p99...)
-	}
+// newObjective returns the metric of the objectives, those of the options.
+func newObjective(common []attribute.KeyValue, of objective) *single[objective] {
+	return &single[objective]{attributes: newAttributes(common), value: func() objective { return of }, table: table[objective]{rows: []row[objective]{{
+		kind: floatGauge, name: semconv.MetricObjective,
+		help: "What this service promises: the share of High calls that succeed, or seconds of the p99.",
+		keys: []attribute.Key{semconv.KeyObjective},
+		read: func(o *objective, to *output) {
+			if o.success > 0 {
+				to.float(o.success, semconv.ObjectiveSuccess)
+			}
+			if o.p99 > 0 {
+				to.float(o.p99.Seconds(), semconv.ObjectiveP99)
+			}
+		},
+	}}}}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/metric"
@@ -12,6 +11,9 @@ import (
 
 	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -29,14 +31,12 @@ type Telemetry struct {
 	ended        atomic.Bool // after Shutdown: hooks and the callback do nothing
 
 	throttles *throttleRegistry
-	breakers  *breakerRegistry
-	buckets   *bucketRegistry
+	breakers  *named[*breaker.Manager, breakerSnapshot, breakerSum]
+	buckets   *named[*bucket.Limiter, bucket.Stats, bucketSum]
 	backoffs  *named[*backoff.Responsive, backoff.Stats, backoff.Stats]
 	retries   *named[*retry.Retrier, retry.Stats, retry.Stats]
+	controls  *named[*control.Control, control.Stats, controlSum]
 	observers []observer // all of them
-	controls  *controlRegistry
-	processor *processorOptions
-	promised  objectiveReport
 }
 
 // New returns a Telemetry. It returns an error if an option is out of range, if an attribute has no
@@ -51,19 +51,20 @@ func New(options ...Option) (*Telemetry, error) {
 		config:    c,
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
 		throttles: newThrottleRegistry(common, c.groupDetail),
-		breakers:  newBreakerRegistry(common, c.breakerDetail),
-		buckets:   newBucketRegistry(common),
+		breakers:  newBreakers(common, c.breakerDetail),
+		buckets:   newBuckets(common),
 		backoffs:  newBackoffs(common),
 		retries:   newRetries(common),
-		controls:  newControlRegistry(common),
-		processor: newProcessorOptions(common),
+		controls:  newControls(common),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
 	if tel.pushed, err = newPushed(meter, !c.withoutDuration); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
-	tel.observers = []observer{tel.backoffs, tel.retries}
+	tel.observers = []observer{
+		tel.breakers, tel.buckets, tel.backoffs, tel.retries, tel.controls, newProcessor(common, c.process), newObjective(common, c.objective),
+	}
 	var observed []metric.Observable
 	for _, o := range tel.observers {
 		if err := o.create(meter); err != nil {
@@ -74,10 +75,7 @@ func New(options ...Option) (*Telemetry, error) {
 	if tel.instruments, err = newInstruments(meter); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
-	if tel.promised, err = newObjectiveReport(meter, c.objective, common); err != nil {
-		return nil, fmt.Errorf("otelthrottle: %w", err)
-	}
-	if tel.registration, err = meter.RegisterCallback(tel.collect, append(append(observed, tel.instruments.observed()...), tel.promised.gauge)...); err != nil {
+	if tel.registration, err = meter.RegisterCallback(tel.collect, append(observed, tel.instruments.observed()...)...); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	return tel, nil
@@ -131,24 +129,16 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 // values are read at collection, so that they cost nothing on a call.
 type instruments struct {
 	throttles throttleInstruments
-	breakers  breakerInstruments
-	buckets   bucketInstruments
-	controls  controlInstruments
-	processor processorInstruments
 }
 
 func newInstruments(meter metric.Meter) (instruments, error) {
 	var i instruments
-	errs := make([]error, 7)
-	i.throttles, errs[0] = newThrottleInstruments(meter)
-	i.breakers, errs[1] = newBreakerInstruments(meter)
-	i.buckets, errs[2] = newBucketInstruments(meter)
-	i.controls, errs[5] = newControlInstruments(meter)
-	i.processor, errs[6] = newProcessorInstruments(meter)
-	return i, errors.Join(errs...)
+	var err error
+	i.throttles, err = newThrottleInstruments(meter)
+	return i, err
 }
 
 // observed returns the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
-	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.controls.observed(), i.processor.observed())
+	return i.throttles.observed()
 }

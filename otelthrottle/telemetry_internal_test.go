@@ -77,12 +77,12 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 			_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
 			return th
 		})
-		wantNothingLeft(t, tel.breakers, func() *breaker.Manager {
+		wantNothingLeft(t, tel.breakers.Registry, func() *breaker.Manager {
 			m := breaker.Must(breaker.New(breaker.Config{Name: "db", Hooks: breakerHooks}))
 			_ = m.CanExecute(context.Background(), breaker.Key{ID: "a"})
 			return m
 		})
-		wantNothingLeft(t, tel.buckets, func() *bucket.Limiter {
+		wantNothingLeft(t, tel.buckets.Registry, func() *bucket.Limiter {
 			l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.PerSecond(5), Hooks: bucketHooks}))
 			_, _ = l.Decide(context.Background(), "a")
 			return l
@@ -131,7 +131,7 @@ func TestMembersDrain(t *testing.T) {
 		tel, reader := adapter(t)
 		l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.Every(time.Hour), Hooks: tel.BucketHooks()}))
 		_, _ = l.Decide(t.Context(), "")
-		wantDrain(t, tel.buckets, reader, l, bucket.ErrClosed, func() error { return l.Wait(context.Background(), "", 1) })
+		wantDrain(t, tel.buckets.Registry, reader, l, bucket.ErrClosed, func() error { return l.Wait(context.Background(), "", 1) })
 
 		r := backoff.Must(backoff.New(backoff.Config{Name: "db", InitialInterval: time.Second, Hooks: tel.BackoffHooks()}))
 		_ = r.SleepOnFailure(t.Context())

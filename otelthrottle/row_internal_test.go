@@ -5,16 +5,15 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// TestTokensBeyondAnInt64 stay at the highest there is, and do not become negative.
-func TestTokensBeyondAnInt64(t *testing.T) {
-	tel, _ := adapter(t)
-	r := bucketReport{instruments: &tel.instruments.buckets, attributes: newBucketAttributes("geocoder", nil)}
+// TestCount_beyondAnInt64 stays at the highest there is, and does not become negative.
+func TestCount_beyondAnInt64(t *testing.T) {
 	for n, want := range map[uint64]int64{0: 0, 7: 7, math.MaxInt64: math.MaxInt64, math.MaxInt64 + 1: math.MaxInt64, math.MaxUint64: math.MaxInt64} {
 		var o lastObserved
-		r.to = &o
-		r.observe(r.instruments.tokens, n, r.attributes.source)
+		to := output{to: &o, attributes: newAttributes(nil), instrument: noop.Int64ObservableCounter{}}
+		to.count(n)
 		if o.value != want {
 			t.Errorf("%d tokens: got %d want %d", n, o.value, want)
 		}
