@@ -87,7 +87,7 @@ func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
 			if got := collected(t, reader); got != step.series {
 				t.Errorf("series: got %d want %d", got, step.series)
 			}
-			wantMembers(t, tel.throttles, 1, step.draining)
+			wantMembers(t, tel.throttles.Registry, 1, step.draining)
 		}
 		_ = keeper.Close()
 	})

@@ -1,41 +1,56 @@
 package otelthrottle
 
 import (
-	"errors"
-
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// slowInstruments are the metrics of what Config.Slow does.
-type slowInstruments struct {
-	calls     metric.Int64ObservableCounter
-	limit     metric.Int64ObservableGauge
-	open      metric.Int64ObservableUpDownCounter
-	threshold metric.Float64ObservableGauge
-	oldest    metric.Float64ObservableGauge
-}
-
-func newSlowInstruments(meter metric.Meter) (slowInstruments, error) {
-	var i slowInstruments
-	var errs [5]error
-	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricSlowCalls, metric.WithUnit(unitCall),
-		metric.WithDescription("Calls that were late, and what was done with them."))
-	i.limit, errs[1] = meter.Int64ObservableGauge(semconv.MetricSlowLimit, metric.WithUnit(unitCall),
-		metric.WithDescription("Open calls at which a call is refused, while calls are late; 0 without a limit."))
-	i.open, errs[2] = meter.Int64ObservableUpDownCounter(semconv.MetricSlowOpen, metric.WithUnit(unitCall),
-		metric.WithDescription("Calls without an answer that were not written off."))
-	i.threshold, errs[3] = meter.Float64ObservableGauge(semconv.MetricSlowThreshold, metric.WithUnit(unitSecond),
-		metric.WithDescription("How long a call may be without an answer before it is late."))
-	i.oldest, errs[4] = meter.Float64ObservableGauge(semconv.MetricSlowOldest, metric.WithUnit(unitSecond),
-		metric.WithDescription("How long the oldest call has been without an answer."))
-	return i, errors.Join(errs[:]...)
-}
-
-func (i *slowInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.calls, i.limit, i.open, i.threshold, i.oldest}
+// slowRows returns the metrics of what Config.Slow does, for names with it, and of the open calls of all names.
+func slowRows() []row[throttleSum] {
+	watched := func(sum *throttleSum) bool { return sum.slow.throttles > 0 }
+	return []row[throttleSum]{
+		{
+			kind: counter, name: semconv.MetricSlowCalls, unit: unitCall, help: "Calls that were late, and what was done with them.",
+			keys: []attribute.Key{semconv.KeyPriority, semconv.KeySlowEvent}, when: watched,
+			read: each(func(s *prioritySum, to *output, word string) {
+				to.count(s.Slow.Late, word, semconv.SlowLate)
+				to.count(s.Slow.Booked, word, semconv.SlowBooked)
+				to.count(s.Slow.WrittenOff, word, semconv.SlowWrittenOff)
+				to.count(s.Slow.WouldRefuse, word, semconv.SlowWouldRefuse)
+			}),
+		},
+		{
+			kind: gauge, name: semconv.MetricSlowLimit, unit: unitCall,
+			help: "Open calls at which a call is refused, while calls are late; 0 without a limit.",
+			keys: byPriority(), when: watched,
+			read: each(func(s *prioritySum, to *output, word string) { to.number(s.Slow.Limit, word) }),
+		},
+		{
+			kind: upDown, name: semconv.MetricSlowOpen, unit: unitCall,
+			help: "Calls without an answer that were not written off.",
+			read: func(sum *throttleSum, to *output) { to.number(sum.slow.open) },
+		},
+		{
+			kind: floatGauge, name: semconv.MetricSlowThreshold, unit: unitSecond,
+			help: "How long a call may be without an answer before it is late.",
+			keys: []attribute.Key{semconv.KeySlowSource}, when: watched,
+			read: func(sum *throttleSum, to *output) {
+				if s := sum.slow.configured; s > 0 {
+					to.float(s, semconv.SlowConfigured)
+				}
+				if s := sum.slow.learned; s > 0 {
+					to.float(s, semconv.SlowLearned)
+				}
+			},
+		},
+		{
+			kind: floatGauge, name: semconv.MetricSlowOldest, unit: unitSecond,
+			help: "How long the oldest call has been without an answer.", when: watched,
+			read: func(sum *throttleSum, to *output) { to.float(sum.slow.oldest) },
+		},
+	}
 }
 
 // slowSum is the present state of the open throttles of one name with Config.Slow or SlowAuto. Its
@@ -57,44 +72,4 @@ func (s *slowSum) add(stats *throttle.SlowStats) {
 		return
 	}
 	s.configured = max(s.configured, stats.Slow.Seconds())
-}
-
-// addSlow adds the counters.
-func (s *prioritySum) addSlow(p *throttle.SlowTotals) {
-	s.slow.Late += p.Late
-	s.slow.Booked += p.Booked
-	s.slow.WrittenOff += p.WrittenOff
-	s.slow.WouldRefuse += p.WouldRefuse
-}
-
-// reportSlow reports what Config.Slow does, for names with it, and the open calls of all names.
-func (r *throttleReport) reportSlow(sum *throttleSum) {
-	i, source := &r.instruments.slow, r.attributes.observeOptions(seriesKey{kind: bySource})
-	r.to.ObserveInt64(i.open, sum.slow.open, source...)
-	if sum.slow.throttles == 0 {
-		return
-	}
-	r.observeThreshold(semconv.SlowConfigured, sum.slow.configured)
-	r.observeThreshold(semconv.SlowLearned, sum.slow.learned)
-	r.to.ObserveFloat64(i.oldest, sum.slow.oldest, source...)
-	for p := range sum.priorities {
-		s, k := &sum.priorities[p].slow, seriesKey{kind: bySlowEvent, priority: throttle.Priority(p)}
-		for _, event := range []struct {
-			name  string
-			calls uint64
-		}{{semconv.SlowLate, s.Late}, {semconv.SlowBooked, s.Booked}, {semconv.SlowWrittenOff, s.WrittenOff}, {semconv.SlowWouldRefuse, s.WouldRefuse}} {
-			k.decision = event.name
-			r.observe(i.calls, event.calls, k)
-		}
-		r.to.ObserveInt64(i.limit, s.Limit, r.attributes.observeOptions(seriesKey{kind: byPriority, priority: throttle.Priority(p)})...)
-	}
-}
-
-// observeThreshold reports the threshold of a source, if a throttle has one.
-func (r *throttleReport) observeThreshold(source string, seconds float64) {
-	if seconds == 0 {
-		return
-	}
-	options := r.attributes.observeOptions(seriesKey{kind: bySlowSource, decision: source})
-	r.to.ObserveFloat64(r.instruments.slow.threshold, seconds, options...)
 }

@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -24,13 +23,12 @@ import (
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
-	instruments  instruments
 	pushed       pushed
 	registration metric.Registration
 	shuttingDown atomic.Bool
 	ended        atomic.Bool // after Shutdown: hooks and the callback do nothing
 
-	throttles *throttleRegistry
+	throttles *throttleSystem
 	breakers  *named[*breaker.Manager, breakerSnapshot, breakerSum]
 	buckets   *named[*bucket.Limiter, bucket.Stats, bucketSum]
 	backoffs  *named[*backoff.Responsive, backoff.Stats, backoff.Stats]
@@ -50,7 +48,7 @@ func New(options ...Option) (*Telemetry, error) {
 	tel := &Telemetry{
 		config:    c,
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		throttles: newThrottleRegistry(common, c.groupDetail),
+		throttles: newThrottles(common, c.groupDetail),
 		breakers:  newBreakers(common, c.breakerDetail),
 		buckets:   newBuckets(common),
 		backoffs:  newBackoffs(common),
@@ -63,7 +61,8 @@ func New(options ...Option) (*Telemetry, error) {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	tel.observers = []observer{
-		tel.breakers, tel.buckets, tel.backoffs, tel.retries, tel.controls, newProcessor(common, c.process), newObjective(common, c.objective),
+		tel.throttles, tel.breakers, tel.buckets, tel.backoffs, tel.retries, tel.controls,
+		newProcessor(common, c.process), newObjective(common, c.objective),
 	}
 	var observed []metric.Observable
 	for _, o := range tel.observers {
@@ -72,10 +71,7 @@ func New(options ...Option) (*Telemetry, error) {
 		}
 		observed = append(observed, o.observed()...)
 	}
-	if tel.instruments, err = newInstruments(meter); err != nil {
-		return nil, fmt.Errorf("otelthrottle: %w", err)
-	}
-	if tel.registration, err = meter.RegisterCallback(tel.collect, append(observed, tel.instruments.observed()...)...); err != nil {
+	if tel.registration, err = meter.RegisterCallback(tel.collect, observed...); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	return tel, nil
@@ -83,15 +79,6 @@ func New(options ...Option) (*Telemetry, error) {
 
 // valid reports whether tel was made by New.
 func (tel *Telemetry) valid() bool { return tel != nil && tel.throttles != nil }
-
-// join returns a Created hook that adds a member to a registry, until Shutdown.
-func join[M comparable, S, R, A any](tel *Telemetry, r *byname.Registry[M, S, R, A]) func(M) {
-	return func(m M) {
-		if !tel.ended.Load() {
-			r.Join(m)
-		}
-	}
-}
 
 // Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it
 // ends the telemetry, also if the flush failed: later collections have only the histograms and
@@ -125,20 +112,13 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// instruments are all metrics. All but the histograms and throttle.retry.arrivals are observed: their
-// values are read at collection, so that they cost nothing on a call.
-type instruments struct {
-	throttles throttleInstruments
-}
-
-func newInstruments(meter metric.Meter) (instruments, error) {
-	var i instruments
-	var err error
-	i.throttles, err = newThrottleInstruments(meter)
-	return i, err
-}
-
-// observed returns the instruments that the callback reports.
-func (i *instruments) observed() []metric.Observable {
-	return i.throttles.observed()
+// collect reports everything that is not pushed. It is the callback of the meter, and holds no lock of its own while it runs.
+func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
+	if tel.ended.Load() {
+		return nil
+	}
+	for _, o := range tel.observers {
+		o.collect(to)
+	}
+	return nil
 }

@@ -72,7 +72,7 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 	tel, reader := adapter(t)
 	hooks, breakerHooks, bucketHooks, backoffHooks := tel.Hooks(), tel.BreakerHooks(), tel.BucketHooks(), tel.BackoffHooks()
 	for range 2 {
-		wantNothingLeft(t, tel.throttles, func() *throttle.Throttle {
+		wantNothingLeft(t, tel.throttles.Registry, func() *throttle.Throttle {
 			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
 			_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
 			return th
@@ -183,7 +183,7 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 		}{{0, 1}, {byname.DrainTimeout - time.Second, 1}, {2 * time.Second, 0}} {
 			time.Sleep(step.wait)
 			collected(t, reader)
-			wantMembers(t, tel.throttles, 1, step.draining)
+			wantMembers(t, tel.throttles.Registry, 1, step.draining)
 		}
 		_ = keeper.Close()
 	})

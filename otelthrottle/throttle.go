@@ -49,7 +49,7 @@ type cachedAttributes struct {
 // created adds a throttle to the source of its name, or of its name and key.
 func (b *binding) created(t *throttle.Throttle) {
 	registry := b.telemetry.throttles
-	join(b.telemetry, registry)(t)
+	registry.created(b.telemetry)(t)
 	if s := registry.Of(t); s != nil {
 		b.first.CompareAndSwap(nil, &cachedAttributes{throttle: t, attributes: s.Data})
 	}
@@ -68,14 +68,14 @@ func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
 	return nil
 }
 
-// throttleRegistry holds the throttles by name.
-type throttleRegistry = byname.Registry[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
+// throttleSystem is all throttles.
+type throttleSystem = system[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
 
-// newThrottleRegistry returns a registry whose series have the common attributes too, and the keys
-// of up to groupDetail members of each group.
-func newThrottleRegistry(common []attribute.KeyValue, groupDetail int) *throttleRegistry {
+// newThrottles returns the throttles, with their metrics. Series have the common attributes too, and the keys of up to groupDetail
+// members of each group.
+func newThrottles(common []attribute.KeyValue, groupDetail int) *throttleSystem {
 	keys := newGroupKeys(groupDetail)
-	return byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]{
+	registry := byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]{
 		Name: keys.sourceName,
 		Data: func(t *throttle.Throttle) *throttleAttributes {
 			return newThrottleAttributes(validName(t.Name()), keys.metricKey(t), common)
@@ -85,6 +85,7 @@ func newThrottleRegistry(common []attribute.KeyValue, groupDetail int) *throttle
 		Add:   addThrottle,
 		Clone: throttleSum.clone,
 	})
+	return &throttleSystem{registry, table[throttleSum]{rows: throttleRows()}, "throttle"}
 }
 
 func hasCallsInFlight(stats *throttle.Stats) bool {
@@ -100,7 +101,10 @@ type throttleSum struct {
 	alerts     [numAlerts]uint64 // throttles by reason
 	background float64           // the highest
 
-	load loadSum
+	sending   int       // open servers that send load reports
+	receiving int       // open clients that receive some
+	loads     [4]uint64 // of loadStates: these clients
+
 	slow slowSum
 
 	serving int    // open throttles that have had calls to this process
@@ -117,21 +121,8 @@ func (s throttleSum) clone() throttleSum {
 
 // prioritySum is one priority of all throttles of one name.
 type prioritySum struct {
-	// Counters of open and closed throttles.
-	admitted  throttle.Totals
-	shed      throttle.CauseTotals
-	shadow    throttle.ShadowTotals
-	fallbacks throttle.Totals
-	clamped   uint64
-	full      uint64 // rejections of a full backend
-	tenants   tenantSum
-	slow      throttle.SlowTotals // the limit is the lowest one of open throttles
-
-	// The present state of open throttles.
-	probability float64 // the highest
-	requests    uint64
-	accepts     uint64
-	active      int64
+	throttle.PriorityStats
+	sent float64 // the highest share that an open throttle says it sheds
 }
 
 // addThrottle adds one throttle to a sum. A closed one adds its counters only.
@@ -140,18 +131,14 @@ func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum 
 		if p == len(sum.priorities) {
 			sum.priorities = append(sum.priorities, prioritySum{})
 		}
-		sum.priorities[p].addCounters(&stats.Priorities[p])
-		if open {
-			sum.priorities[p].addState(&stats.Priorities[p])
-		}
-		sum.priorities[p].tenants.add(&stats.Priorities[p].Tenants, open)
+		sum.priorities[p].Merge(&stats.Priorities[p], open)
 	}
 	sum.exempt += stats.Exempt
 	if open && stats.ProcessorWait > 0 {
 		sum.serving++
 	}
 	if open {
-		sum.load.add(stats)
+		sum.addLoad(stats)
 		sum.slow.add(&stats.Slow)
 		sum.slow.open += unanswered(stats)
 		sum.addMode(stats)
@@ -183,25 +170,5 @@ func (s *throttleSum) addMode(stats *throttle.Stats) {
 		s.overridden[stats.Mode]++
 	} else {
 		s.modes[stats.Mode]++
-	}
-}
-
-func (s *prioritySum) addCounters(p *throttle.PriorityStats) {
-	s.admitted.Merge(p.Ended)
-	s.fallbacks.Merge(p.Fallbacks)
-	s.shed.Merge(p.Shed)
-	s.shadow.Merge(p.ShadowShed)
-	s.clamped += p.Clamped
-	s.full += p.Overloaded
-	s.addSlow(&p.Slow)
-}
-
-func (s *prioritySum) addState(p *throttle.PriorityStats) {
-	s.probability = max(s.probability, p.Probability)
-	s.requests += p.Window.Requests()
-	s.accepts += p.Window.Accepted
-	s.active += p.InFlight
-	if limit := p.Slow.Limit; limit > 0 && (s.slow.Limit == 0 || limit < s.slow.Limit) {
-		s.slow.Limit = limit
 	}
 }

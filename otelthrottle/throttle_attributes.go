@@ -1,8 +1,6 @@
 package otelthrottle
 
 import (
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,53 +17,24 @@ const (
 	numAlerts   = throttle.TrialAlert + 1
 )
 
-// throttleAttributes caches the attributes of the series and spans of one source of throttles. To
-// build them on each call, or at each collection, would cost more than everything else.
+// throttleAttributes are the attributes of the series and spans of one source of throttles.
 type throttleAttributes struct {
+	*attributes
 	name   string
-	key    string // in its group, only with detail
 	common []attribute.KeyValue
-
-	mu      sync.Mutex
-	observe map[seriesKey][]metric.ObserveOption
 
 	record   [throttle.MaxPriorities][numOutcomes][numFaults]atomic.Pointer[[]metric.RecordOption]
 	outcomes [numOutcomes][numFaults]atomic.Pointer[[]attribute.KeyValue]
 	spans    [throttle.MaxPriorities]atomic.Pointer[spanStart]
 }
 
-// seriesKey identifies a series of a source.
-type seriesKey struct {
-	kind     seriesKind
-	priority throttle.Priority
-	decision string
-	outcome  throttle.Outcome
-	fault    throttle.Fault
-	cause    throttle.Cause
-	alert    throttle.AlertReason
-	mode     throttle.Mode
-	source   string // of the mode
-}
-
-// seriesKind selects which fields of a seriesKey become attributes. Each kind has those of the
-// kinds before it, except those after byDecisionAndCause.
-type seriesKind uint8
-
-const (
-	bySource seriesKind = iota
-	byPriority
-	byOutcome // and fault
-	byDecision
-	byDecisionAndCause
-	byAlert
-	bySlowEvent  // in place of the decision
-	bySlowSource // in place of the decision
-	byMode
-	byLoad // in place of the decision
-)
-
+// newThrottleAttributes returns the attributes of a name. Key is that in its group, only with detail.
 func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throttleAttributes {
-	return &throttleAttributes{name: name, key: key, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
+	own := []attribute.KeyValue{semconv.KeyName.String(name)}
+	if key != "" {
+		own = append(own, semconv.KeyGroupKey.String(key))
+	}
+	return &throttleAttributes{attributes: newAttributes(common, own...), name: name, common: common}
 }
 
 // outcomeAttributes returns the attributes of a call that ended. The caller must not change them.
@@ -79,62 +48,9 @@ func (a *throttleAttributes) outcomeAttributes(o throttle.Outcome, f throttle.Fa
 	return kv
 }
 
-// set returns the common attributes and those of a series.
-func (a *throttleAttributes) set(k seriesKey) attribute.Set {
-	kv := append(slices.Clone(a.common), semconv.KeyName.String(a.name))
-	if a.key != "" {
-		kv = append(kv, semconv.KeyGroupKey.String(a.key))
-	}
-	if k.kind == byAlert {
-		return attribute.NewSet(append(kv, semconv.KeyAlert.String(k.alert.String()))...)
-	}
-	if k.kind == bySlowSource {
-		return attribute.NewSet(append(kv, semconv.KeySlowSource.String(k.decision))...)
-	}
-	if k.kind == bySlowEvent {
-		return attribute.NewSet(append(kv, semconv.KeyPriority.String(k.priority.String()), semconv.KeySlowEvent.String(k.decision))...)
-	}
-	if k.kind == byMode {
-		return attribute.NewSet(append(kv, semconv.KeyMode.String(k.mode.String()), semconv.KeyModeSource.String(k.source))...)
-	}
-	if k.kind == byLoad {
-		return attribute.NewSet(append(kv, semconv.KeyLoad.String(k.decision))...)
-	}
-	if k.kind >= byPriority {
-		kv = append(kv, semconv.KeyPriority.String(k.priority.String()))
-	}
-	if k.kind >= byOutcome {
-		kv = append(kv, a.outcomeAttributes(k.outcome, k.fault)...)
-	}
-	if k.kind >= byDecision {
-		kv = append(kv, semconv.KeyDecision.String(k.decision))
-	}
-	if k.kind >= byDecisionAndCause {
-		kv = append(kv, semconv.KeyCause.String(k.cause.String()))
-	}
-	return attribute.NewSet(kv...)
-}
-
-// observeOptions returns the options to observe a series.
-func (a *throttleAttributes) observeOptions(k seriesKey) []metric.ObserveOption {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	options, ok := a.observe[k]
-	if !ok {
-		options = []metric.ObserveOption{metric.WithAttributeSet(a.set(k))}
-		a.observe[k] = options
-	}
-	return options
-}
-
 // recordOptions returns the options to record the duration of a call.
 func (a *throttleAttributes) recordOptions(p throttle.Priority, o throttle.Outcome, f throttle.Fault) []metric.RecordOption {
-	cell := &a.record[p][o][f]
-	if options := cell.Load(); options != nil {
-		return *options
-	}
-	key := seriesKey{kind: byOutcome, priority: p, outcome: o, fault: f}
-	options := []metric.RecordOption{metric.WithAttributeSet(a.set(key))}
-	cell.Store(&options)
-	return options
+	return cellOptions(&a.record[p][o][f], func() metric.RecordOption {
+		return a.option(append([]attribute.KeyValue{semconv.KeyPriority.String(p.String())}, a.outcomeAttributes(o, f)...)...)
+	})
 }

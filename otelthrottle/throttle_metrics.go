@@ -1,169 +1,162 @@
 package otelthrottle
 
 import (
-	"errors"
 	"slices"
 
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// throttleInstruments are the metrics of throttles.
-type throttleInstruments struct {
-	calls       metric.Int64ObservableCounter
-	active      metric.Int64ObservableUpDownCounter
-	probability metric.Float64ObservableGauge
-	requests    metric.Int64ObservableGauge
-	accepts     metric.Int64ObservableGauge
-	fallbacks   metric.Int64ObservableCounter
-	clamped     metric.Int64ObservableCounter
-	state       metric.Int64ObservableGauge
-	background  metric.Float64ObservableGauge
-	mode        metric.Int64ObservableGauge
-	exempt      metric.Int64ObservableCounter
-	overloads   metric.Int64ObservableCounter
-
-	load    loadInstruments
-	tenants tenantInstruments
-	slow    slowInstruments
+// throttleRows returns the metrics of throttles.
+func throttleRows() []row[throttleSum] {
+	return slices.Concat(callRows(), stateRows(), loadRows(), tenantRows(), slowRows())
 }
 
-func newThrottleInstruments(meter metric.Meter) (throttleInstruments, error) {
-	var i throttleInstruments
-	errs := make([]error, 16)
-	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
-		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
-	i.active, errs[1] = meter.Int64ObservableUpDownCounter(semconv.MetricCallActive, metric.WithUnit(unitCall),
-		metric.WithDescription("Admitted calls in flight."))
-	i.probability, errs[2] = meter.Float64ObservableGauge(semconv.MetricRejectionProbability, metric.WithUnit(unitRatio),
-		metric.WithDescription("Probability that the next call is shed."))
-	i.requests, errs[3] = meter.Int64ObservableGauge(semconv.MetricWindowRequests, metric.WithUnit(unitRequest),
-		metric.WithDescription("Calls in the window that decisions are based on."))
-	i.accepts, errs[4] = meter.Int64ObservableGauge(semconv.MetricWindowAccepts, metric.WithUnit(unitRequest),
-		metric.WithDescription("Calls in the window that the backend accepted."))
-	i.fallbacks, errs[5] = meter.Int64ObservableCounter(semconv.MetricFallbacks, metric.WithUnit(unitCall),
-		metric.WithDescription("Fallbacks, by the outcome of the call and the error of the fallback."))
-	i.clamped, errs[6] = meter.Int64ObservableCounter(semconv.MetricPriorityClamped, metric.WithUnit(unitCall),
-		metric.WithDescription("Calls whose priority was out of range."))
-	i.state, errs[7] = meter.Int64ObservableGauge(semconv.MetricPolicyState, metric.WithUnit(unitThrottle),
-		metric.WithDescription("Throttles with the policy Tiered, by the reason of their alert."))
-	i.background, errs[8] = meter.Float64ObservableGauge(semconv.MetricPolicyBackground, metric.WithUnit(unitRatio),
-		metric.WithDescription("Share of the calls whose rejection is not taken for overload."))
-	i.mode, errs[11] = meter.Int64ObservableGauge(semconv.MetricMode, metric.WithUnit(unitThrottle),
-		metric.WithDescription("Throttles by mode, and whether it is that of the code or of an override."))
-	i.exempt, errs[12] = meter.Int64ObservableCounter(semconv.MetricCallsExempt, metric.WithUnit(unitCall),
-		metric.WithDescription("Calls that were served without a decision, such as health checks."))
-	i.overloads, errs[13] = meter.Int64ObservableCounter(semconv.MetricOverloads, metric.WithUnit(unitCall),
-		metric.WithDescription("Rejected calls of which the backend said that it is full."))
-	i.load, errs[14] = newLoadInstruments(meter)
-	i.tenants, errs[15] = newTenantInstruments(meter)
-	i.slow, errs[10] = newSlowInstruments(meter)
-	return i, errors.Join(errs...)
-}
+// byPriority returns the keys of a row with a series for each priority.
+func byPriority() []attribute.Key { return []attribute.Key{semconv.KeyPriority} }
 
-// observed returns the instruments that the callback reports.
-func (i *throttleInstruments) observed() []metric.Observable {
-	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt, i.overloads}
-	return slices.Concat(own, i.load.observed(), i.tenants.observed(), i.slow.observed())
-}
-
-// throttleReport reports one source of throttles.
-type throttleReport struct {
-	to          metric.Observer
-	instruments *throttleInstruments
-	attributes  *throttleAttributes
-}
-
-func (r *throttleReport) report(sum throttleSum) {
-	var clamped uint64
-	for i := range sum.priorities {
-		p, s := throttle.Priority(i), &sum.priorities[i]
-		r.reportState(p, s)
-		r.reportCalls(p, s, &sum)
-		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
-		if s.full > 0 {
-			r.observe(r.instruments.overloads, s.full, seriesKey{kind: byPriority, priority: p})
-		}
-		r.reportTenants(p, &s.tenants)
-		clamped += s.clamped
-	}
-	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})
-	if sum.serving > 0 || sum.exempt > 0 {
-		r.observe(r.instruments.exempt, sum.exempt, seriesKey{kind: bySource})
-	}
-	if sum.tiered > 0 {
-		r.reportPolicy(&sum)
-	}
-	r.reportLoad(&sum)
-	r.reportSlow(&sum)
-	r.reportModes(semconv.ModeOfCode, &sum.modes)
-	r.reportModes(semconv.ModeOfOverride, &sum.overridden)
-}
-
-// reportPolicy reports the state of the policy Tiered, with a series for every reason.
-func (r *throttleReport) reportPolicy(sum *throttleSum) {
-	for alert, n := range sum.alerts {
-		r.observe(r.instruments.state, n, seriesKey{kind: byAlert, alert: throttle.AlertReason(alert)})
-	}
-	r.to.ObserveFloat64(r.instruments.background, sum.background, r.attributes.observeOptions(seriesKey{kind: bySource})...)
-}
-
-// reportModes reports how many throttles have each mode. There are no series of 0: most throttles never change
-// their mode.
-func (r *throttleReport) reportModes(source string, modes *[throttle.ModeOff + 1]uint64) {
-	for mode, n := range modes {
-		if n > 0 {
-			r.observe(r.instruments.mode, n, seriesKey{kind: byMode, mode: throttle.Mode(mode), source: source})
+// each returns a read that reads each priority. Word is that of the priority.
+func each(read func(s *prioritySum, to *output, word string)) func(*throttleSum, *output) {
+	return func(sum *throttleSum, to *output) {
+		for p := range sum.priorities {
+			read(&sum.priorities[p], to, throttle.Priority(p).String())
 		}
 	}
 }
 
-// reportState reports the gauges and the calls in flight.
-func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
-	options := r.attributes.observeOptions(seriesKey{kind: byPriority, priority: p})
-	r.to.ObserveFloat64(r.instruments.probability, s.probability, options...)
-	r.to.ObserveInt64(r.instruments.requests, int64(s.requests), options...)
-	r.to.ObserveInt64(r.instruments.accepts, int64(s.accepts), options...)
-	r.to.ObserveInt64(r.instruments.active, s.active, options...)
+// callRows returns the metrics of calls.
+func callRows() []row[throttleSum] {
+	return []row[throttleSum]{
+		{
+			kind: counter, name: semconv.MetricCalls, unit: unitCall, help: "Calls that ended or were shed, by decision and outcome.",
+			keys: []attribute.Key{semconv.KeyPriority, semconv.KeyOutcome, semconv.KeyErrorType, semconv.KeyDecision, semconv.KeyCause},
+			read: readCalls,
+		},
+		{
+			kind: upDown, name: semconv.MetricCallActive, unit: unitCall, help: "Admitted calls in flight.", keys: byPriority(),
+			read: each(func(s *prioritySum, to *output, word string) { to.number(s.InFlight, word) }),
+		},
+		{
+			kind: counter, name: semconv.MetricFallbacks, unit: unitCall,
+			help: "Fallbacks, by the outcome of the call and the error of the fallback.",
+			keys: []attribute.Key{semconv.KeyPriority, semconv.KeyOutcome, semconv.KeyErrorType},
+			read: each(func(s *prioritySum, to *output, word string) { to.totals(s.Fallbacks, word) }),
+		},
+		{
+			kind: counter, name: semconv.MetricPriorityClamped, unit: unitCall, help: "Calls whose priority was out of range.",
+			read: func(sum *throttleSum, to *output) {
+				var clamped uint64
+				for p := range sum.priorities {
+					clamped += sum.priorities[p].Clamped
+				}
+				to.count(clamped)
+			},
+		},
+		{
+			kind: counter, name: semconv.MetricCallsExempt, unit: unitCall,
+			help: "Calls that were served without a decision, such as health checks.",
+			when: func(sum *throttleSum) bool { return sum.serving > 0 || sum.exempt > 0 },
+			read: func(sum *throttleSum, to *output) { to.count(sum.exempt) },
+		},
+		{
+			kind: counter, name: semconv.MetricOverloads, unit: unitCall,
+			help: "Rejected calls of which the backend said that it is full.", keys: byPriority(),
+			read: each(func(s *prioritySum, to *output, word string) {
+				if s.Overloaded > 0 {
+					to.count(s.Overloaded, word)
+				}
+			}),
+		},
+	}
 }
 
-// reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls
+// readCalls reports the calls that ended or were shed. The series of accepted and of shed calls
 // start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow, those of
 // CauseProcessor in servers, and those of CauseTold in clients that receive load reports.
-func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, sum *throttleSum) {
+func readCalls(sum *throttleSum, to *output) {
 	expected := [...]bool{
 		throttle.CauseOwn: true, throttle.CauseAbove: true, throttle.CauseLimit: sum.slow.throttles > 0,
-		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.load.receiving > 0,
+		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.receiving > 0,
 	}
-	k := seriesKey{kind: byDecision, priority: p, decision: semconv.DecisionAdmitted, outcome: throttle.Accepted}
-	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
-		r.observe(r.instruments.calls, 0, k)
-	}
-	r.observeTotals(r.instruments.calls, s.admitted, k)
-	for cause, shed := range s.shed.All() {
-		k := seriesKey{
-			kind: byDecisionAndCause, priority: p, decision: semconv.DecisionShed,
-			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
+	each(func(s *prioritySum, to *output, word string) {
+		if s.Ended.Count(throttle.Accepted, throttle.FaultNone) == 0 {
+			to.count(0, word, throttle.Accepted.String(), "", semconv.DecisionAdmitted)
 		}
-		if shed > 0 || expected[cause] {
-			r.observe(r.instruments.calls, shed, k)
+		to.totals(s.Ended, word, semconv.DecisionAdmitted)
+		for cause, shed := range s.Shed.All() {
+			if shed > 0 || expected[cause] {
+				to.count(shed, word, throttle.Shed.String(), errorType(throttle.FaultShed), semconv.DecisionShed, cause.String())
+			}
+			to.totals(s.ShadowShed.Cause(cause), word, semconv.DecisionShadowShed, cause.String())
 		}
-		k.decision = semconv.DecisionShadowShed
-		r.observeTotals(r.instruments.calls, s.shadow.Cause(cause), k)
-	}
+	})(sum, to)
 }
 
-// observeTotals reports each count that is not 0 as a series like k, with its own outcome and
-// fault.
-func (r *throttleReport) observeTotals(instrument metric.Int64Observable, totals throttle.Totals, k seriesKey) {
+// totals reports each count that is not 0, with its outcome and fault between the priority and the other values.
+func (o *output) totals(totals throttle.Totals, priority string, others ...string) {
+	values := [maxKeys]string{0: priority}
+	n := 3 + copy(values[3:], others)
 	for total := range totals.All() {
-		k.outcome, k.fault = total.Outcome, total.Fault
-		r.observe(instrument, total.Calls, k)
+		values[1], values[2] = total.Outcome.String(), errorType(total.Fault)
+		o.count(total.Calls, values[:n]...)
 	}
 }
 
-func (r *throttleReport) observe(instrument metric.Int64Observable, n uint64, k seriesKey) {
-	r.to.ObserveInt64(instrument, int64(n), r.attributes.observeOptions(k)...)
+// stateRows returns the metrics of decisions and settings.
+func stateRows() []row[throttleSum] {
+	tiered := func(sum *throttleSum) bool { return sum.tiered > 0 }
+	return []row[throttleSum]{
+		{
+			kind: floatGauge, name: semconv.MetricRejectionProbability, unit: unitRatio,
+			help: "Probability that the next call is shed.", keys: byPriority(),
+			read: each(func(s *prioritySum, to *output, word string) { to.float(s.Probability, word) }),
+		},
+		{
+			kind: gauge, name: semconv.MetricWindowRequests, unit: unitRequest,
+			help: "Calls in the window that decisions are based on.", keys: byPriority(),
+			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Requests(), word) }),
+		},
+		{
+			kind: gauge, name: semconv.MetricWindowAccepts, unit: unitRequest,
+			help: "Calls in the window that the backend accepted.", keys: byPriority(),
+			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Accepted, word) }),
+		},
+		{
+			kind: gauge, name: semconv.MetricPolicyState, unit: unitThrottle,
+			help: "Throttles with the policy Tiered, by the reason of their alert.",
+			keys: []attribute.Key{semconv.KeyAlert}, when: tiered,
+			read: func(sum *throttleSum, to *output) {
+				for alert, n := range sum.alerts {
+					to.count(n, throttle.AlertReason(alert).String())
+				}
+			},
+		},
+		{
+			kind: floatGauge, name: semconv.MetricPolicyBackground, unit: unitRatio,
+			help: "Share of the calls whose rejection is not taken for overload.", when: tiered,
+			read: func(sum *throttleSum, to *output) { to.float(sum.background) },
+		},
+		{
+			kind: gauge, name: semconv.MetricMode, unit: unitThrottle,
+			help: "Throttles by mode, and whether it is that of the code or of an override.",
+			keys: []attribute.Key{semconv.KeyMode, semconv.KeyModeSource},
+			read: readModes,
+		},
+	}
+}
+
+// readModes reports how many throttles have each mode. There are no series of 0: most throttles never change
+// their mode.
+func readModes(sum *throttleSum, to *output) {
+	for mode := range sum.modes {
+		word := throttle.Mode(mode).String()
+		if n := sum.modes[mode]; n > 0 {
+			to.count(n, word, semconv.ModeOfCode)
+		}
+		if n := sum.overridden[mode]; n > 0 {
+			to.count(n, word, semconv.ModeOfOverride)
+		}
+	}
 }

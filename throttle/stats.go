@@ -59,6 +59,44 @@ type PriorityStats struct {
 	_           struct{}     // keyed literals only
 }
 
+// Merge adds a priority of another throttle: the totals, and the present state only if that throttle is open. The probability with
+// its cause, Told and the shares of tenants become the higher ones, the limit of Slow the lower one; Priority stays.
+func (s *PriorityStats) Merge(other *PriorityStats, open bool) {
+	s.Admitted += other.Admitted
+	s.Ended.Merge(other.Ended)
+	s.Overloaded += other.Overloaded
+	s.Shed.Merge(other.Shed)
+	s.ShadowShed.Merge(other.ShadowShed)
+	s.Fallbacks.Merge(other.Fallbacks)
+	s.Slow.Late += other.Slow.Late
+	s.Slow.Booked += other.Slow.Booked
+	s.Slow.WrittenOff += other.Slow.WrittenOff
+	s.Slow.WouldRefuse += other.Slow.WouldRefuse
+	s.Clamped += other.Clamped
+	s.Tenants.Known = s.Tenants.Known || other.Tenants.Known
+	s.Tenants.Shed += other.Tenants.Shed
+	if open {
+		s.mergeState(other)
+	}
+}
+
+// mergeState adds the present state of an open throttle.
+func (s *PriorityStats) mergeState(other *PriorityStats) {
+	if other.Probability > s.Probability {
+		s.Probability, s.Cause = other.Probability, other.Cause
+	}
+	s.Told = max(s.Told, other.Told)
+	s.Window.Accepted += other.Window.Accepted
+	s.Window.Rejected += other.Window.Rejected
+	s.Window.Shed += other.Window.Shed
+	s.InFlight += other.InFlight
+	if limit := other.Slow.Limit; limit > 0 && (s.Slow.Limit == 0 || limit < s.Slow.Limit) {
+		s.Slow.Limit = limit
+	}
+	s.Tenants.Above = max(s.Tenants.Above, other.Tenants.Above)
+	s.Tenants.Largest = max(s.Tenants.Largest, other.Tenants.Largest)
+}
+
 // TenantStats says how the tenants of [WithTenant] share one priority. It is zero before a call of a tenant
 // might have been shed. Shed is a total, the others are of the last 30 s in which calls might have been shed.
 type TenantStats struct {

@@ -200,33 +200,7 @@ func addStats(to []prioritySums, stats *throttle.Stats, open bool) []prioritySum
 		if p == len(to) {
 			to = append(to, prioritySums{PriorityStats: throttle.PriorityStats{Priority: from.Priority}})
 		}
-		to[p].addTotals(from)
-		if open {
-			to[p].addCurrent(from)
-		}
+		to[p].Merge(from, open)
 	}
 	return to
-}
-
-func (s *prioritySums) addTotals(from *throttle.PriorityStats) {
-	s.Admitted += from.Admitted
-	s.Ended.Merge(from.Ended)
-	s.Fallbacks.Merge(from.Fallbacks)
-	s.Shed.Merge(from.Shed)
-	s.ShadowShed.Merge(from.ShadowShed)
-	s.Clamped += from.Clamped
-	s.Overloaded += from.Overloaded
-	s.addSlowTotals(&from.Slow)
-}
-
-// addCurrent keeps the highest probability with its cause, and sums the rest.
-func (s *prioritySums) addCurrent(from *throttle.PriorityStats) {
-	if from.Probability > s.Probability {
-		s.Probability, s.Cause = from.Probability, from.Cause
-	}
-	s.Window.Accepted += from.Window.Accepted
-	s.Window.Rejected += from.Window.Rejected
-	s.Window.Shed += from.Window.Shed
-	s.InFlight += from.InFlight
-	s.addLimit(from.Slow.Limit)
 }

@@ -42,21 +42,6 @@ func (r *rowStats) addSlow(s *throttle.SlowStats) {
 	r.slow.Full = r.slow.Full || s.Full
 }
 
-// addSlowTotals adds the totals of one priority of a throttle.
-func (s *prioritySums) addSlowTotals(from *throttle.SlowTotals) {
-	s.Slow.Late += from.Late
-	s.Slow.Booked += from.Booked
-	s.Slow.WrittenOff += from.WrittenOff
-	s.Slow.WouldRefuse += from.WouldRefuse
-}
-
-// addLimit keeps the lowest limit of the open throttles.
-func (s *prioritySums) addLimit(limit int64) {
-	if limit > 0 && (s.Slow.Limit == 0 || limit < s.Slow.Limit) {
-		s.Slow.Limit = limit
-	}
-}
-
 // addSlow adds what Slow and SlowAuto do, if one of them is on.
 func (d *throttleDocument) addSlow(r *rowStats) {
 	s := &r.slow
