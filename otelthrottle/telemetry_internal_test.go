@@ -12,7 +12,6 @@ import (
 	"weak"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
@@ -22,10 +21,11 @@ import (
 )
 
 // adapter returns a Telemetry and the reader that collects from it.
-func adapter(t testing.TB) (*Telemetry, *sdkmetric.ManualReader) {
+func adapter(t testing.TB, options ...Option) (*Telemetry, *sdkmetric.ManualReader) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
-	tel, err := New(WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))), WithoutDuration())
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	tel, err := New(append(options, WithMeterProvider(provider), WithoutDuration())...)
 	if err != nil {
 		t.Fatalf("New: got error %v want nil", err)
 	}
@@ -35,24 +35,7 @@ func adapter(t testing.TB) (*Telemetry, *sdkmetric.ManualReader) {
 // collected returns how many series the reader finds.
 func collected(t testing.TB, reader *sdkmetric.ManualReader) int {
 	t.Helper()
-	var rm metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &rm); err != nil {
-		t.Fatalf("Collect: got error %v want nil", err)
-	}
-	n := 0
-	for _, scope := range rm.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			switch data := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				n += len(data.DataPoints)
-			case metricdata.Gauge[int64]:
-				n += len(data.DataPoints)
-			case metricdata.Gauge[float64]:
-				n += len(data.DataPoints)
-			}
-		}
-	}
-	return n
+	return len(page(t, reader))
 }
 
 // wantMembers fails the test unless the adapter keeps these numbers of members, all of one name.
