@@ -2,10 +2,8 @@ package otelthrottle_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -63,44 +61,4 @@ func TestEventsOfBuckets(t *testing.T) {
 			wantEvent(t, tt.call, event, append(tt.want, "throttle.bucket.name", "geocoder")...)
 		})
 	}
-}
-
-// TestLimitersTellTheirCallers makes the requests that add an event, with the limiter's own hooks.
-func TestLimitersTellTheirCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, setup{})
-		limiter := l.limiter(t, bucket.Config{Limit: bucket.PerSecond(1)})
-		lost := l.limiter(t, bucket.Config{Store: newDoubtfulStore(errPlain), OnFailure: bucket.FailClosed})
-		ctx, request := l.request(t.Context())
-		equal(t, "granted", take(ctx, t, limiter, 2), 1)
-		equal(t, "granted without a store", take(ctx, t, lost, 1), 0)
-		if err := limiter.Wait(ctx, "", 1); err != nil {
-			t.Errorf("Wait: got error %v want nil", err)
-		}
-		hurried, cancel := context.WithTimeout(ctx, time.Millisecond)
-		defer cancel()
-		if err := limiter.Wait(hurried, "", 1); !errors.Is(err, bucket.ErrDenied) {
-			t.Errorf("Wait until too early: got error %v want %v", err, bucket.ErrDenied)
-		}
-		request.End()
-		own := func(pairs ...any) []any {
-			return append(pairs, "throttle.bucket.name", "geocoder", "throttle.bucket.tokens", 1)
-		}
-		want := []struct {
-			event      string
-			attributes []any
-		}{
-			{"throttle.bucket.denied", own("throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.0)},
-			{"throttle.bucket.denied", own("throttle.bucket.source", "policy", "error.type", "_OTHER")},
-			{"throttle.bucket.waited", own("throttle.bucket.duration", 1.0)},
-			{"throttle.bucket.denied", own("throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.0)},
-			{"throttle.bucket.waited", own("throttle.bucket.duration", 0.0, "error.type", "shed")},
-		}
-		events := l.spanNamed(t, "request").Events()
-		equal(t, "events", len(events), len(want))
-		for i, e := range events[:min(len(events), len(want))] {
-			equal(t, "event", e.Name, want[i].event)
-			wantAttributes(t, e.Name, e.Attributes, want[i].attributes...)
-		}
-	})
 }

@@ -1,14 +1,10 @@
 package otelthrottle
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -59,36 +55,4 @@ func TestNothingThatPanicsEndsACollection(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAClosedThrottleWhoseClockPanicsIsGivenUp like one whose calls do not end, so that its name is reported again.
-func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
-	countErrors(t)
-	synctest.Test(t, func(t *testing.T) {
-		tel, reader := adapter(t)
-		broken := false
-		now := func() time.Time {
-			if broken {
-				panic("clock stopped")
-			}
-			return time.Now()
-		}
-		keeper := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
-		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Now: now, Hooks: tel.Hooks()}))
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
-		whole := collected(t, reader)
-		broken = true
-		_ = th.Close()
-		for _, step := range []struct {
-			wait             time.Duration
-			draining, series int
-		}{{0, 1, 0}, {byname.DrainTimeout - time.Second, 1, 0}, {2 * time.Second, 0, whole}} {
-			time.Sleep(step.wait)
-			if got := collected(t, reader); got != step.series {
-				t.Errorf("series: got %d want %d", got, step.series)
-			}
-			wantMembers(t, tel.throttles.Registry, 1, step.draining)
-		}
-		_ = keeper.Close()
-	})
 }

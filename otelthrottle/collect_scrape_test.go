@@ -2,22 +2,18 @@ package otelthrottle_test
 
 import (
 	"context"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -126,57 +122,6 @@ func TestExemplarNeedsASampledSpan(t *testing.T) {
 					equal(t, "span_id", found[0].labels["span_id"], s.SpanContext().SpanID().String())
 				}
 			}
-		})
-	}
-}
-
-// TestPlainHandlerShowsNoExemplars is why the package comment asks for EnableOpenMetrics.
-func TestPlainHandlerShowsNoExemplars(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
-	if err != nil {
-		t.Fatalf("exporter: got error %v want nil", err)
-	}
-	l := newLab(t, setup{meters: []sdkmetric.Option{sdkmetric.WithReader(exporter)}})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	ctx, _ := l.request(t.Context())
-	_ = th.Do(ctx, throttle.High, succeed)
-	for _, enabled := range []bool{false, true} {
-		e := &endpoint{server: httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: enabled}))}
-		defer e.server.Close()
-		equal(t, "exemplars", len(exemplars(e.scrape(t, openMetrics))) > 0, enabled)
-	}
-}
-
-// TestDroppedAttributesCrowdExemplars drops attributes of the histogram by a View. They become labels of exemplars, which
-// may have 128 runes: dropping error.type leaves room, dropping all that can be dropped does not.
-func TestDroppedAttributesCrowdExemplars(t *testing.T) {
-	tests := []struct {
-		name    string
-		dropped []attribute.Key
-		want    int // exemplars
-	}{
-		{"nothing", nil, 1},
-		{"error.type", []attribute.Key{semconv.KeyErrorType}, 1},
-		{"error.type and priority", []attribute.Key{semconv.KeyErrorType, semconv.KeyPriority}, 1},
-		{"all but the name", []attribute.Key{semconv.KeyErrorType, semconv.KeyPriority, semconv.KeyOutcome}, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			errs := newErrorLog(t)
-			l, e := newScrapedLab(t, setup{meters: []sdkmetric.Option{sdkmetric.WithView(sdkmetric.NewView(
-				sdkmetric.Instrument{Name: semconv.MetricCallDuration},
-				sdkmetric.Stream{AttributeFilter: attribute.NewDenyKeysFilter(tt.dropped...)},
-			))}})
-			th := l.throttle(t, throttle.Config{Name: "db"})
-			ctx, _ := l.request(t.Context())
-			_ = th.Do(ctx, throttle.High, returns(errBusy))
-			found := exemplars(e.scrape(t, openMetrics))
-			equal(t, "exemplars", len(found), tt.want)
-			if tt.want > 0 {
-				equal(t, "labels", len(found[0].labels), 2+len(tt.dropped))
-			}
-			equal(t, "error about the length", errs.mentions("exceeding the limit of 128"), tt.want == 0)
 		})
 	}
 }

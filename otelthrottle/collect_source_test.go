@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
@@ -30,80 +29,6 @@ func shedOwn(p throttle.Priority) string {
 // present names a series that has only the throttle's name, db, and a priority.
 func present(metric string, p throttle.Priority) string {
 	return series(metric, "throttle.name", "db", "throttle.priority", p.String())
-}
-
-const clampedSeries = semconv.MetricPriorityClamped + "{throttle.name=db}"
-
-// TestThrottlesOfOneNameAreOneSource adds up what can be added, and takes the highest probability.
-func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
-	l := newLab(t, setup{})
-	calm, tried, worst := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"}), l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"}), l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
-	other := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "other"})
-	times(2, other, throttle.Low, nil)
-	times(30, calm, throttle.Low, nil)
-	l.reject(t, tried, throttle.Low, 20)
-	l.reject(t, worst, throttle.Low, 60)
-	l.shed(t.Context(), t, worst, throttle.Low, 3)
-	_ = tried.Do(t.Context(), 99, succeed)
-	for range 2 {
-		if _, err := calm.Admit(t.Context(), throttle.Low); err != nil {
-			t.Fatalf("Admit: got error %v want nil", err)
-		}
-	}
-	if _, err := tried.Admit(t.Context(), throttle.Low); err != nil {
-		t.Fatalf("Admit: got error %v want nil", err)
-	}
-
-	got := l.read(t)
-	want := snapshot{
-		accepted(throttle.Low): 31, rejected(throttle.Low): 80, shedOwn(throttle.Low): 3, clampedSeries: 1,
-		present(semconv.MetricCallActive, throttle.Low):           3,
-		present(semconv.MetricWindowRequests, throttle.Low):       114,
-		present(semconv.MetricWindowAccepts, throttle.Low):        31,
-		present(semconv.MetricRejectionProbability, throttle.Low): 63.0 / 123,
-	}
-	for key, value := range want {
-		equal(t, key, got[key], value)
-	}
-	equal(t, "the other name's calls", got[series(semconv.MetricCalls, "throttle.name", "other",
-		"throttle.priority", "low", "throttle.decision", "admitted", "throttle.outcome", "accepted")], 2)
-
-	_ = worst.Close()
-	want[present(semconv.MetricWindowRequests, throttle.Low)] = 51
-	want[present(semconv.MetricRejectionProbability, throttle.Low)] = (21 - 2.0*1) / (21 + 60)
-	for key, value := range want {
-		equal(t, "after the worst has closed, "+key, l.read(t)[key], value)
-	}
-}
-
-// TestNumbersOfPrioritiesMayDiffer has throttles of one name with 2, 4 and 16 priorities.
-func TestNumbersOfPrioritiesMayDiffer(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
-	open := map[int]*throttle.Throttle{}
-	for _, n := range []int{4, 16, 2} {
-		open[n] = l.throttle(t, throttle.Config{Name: "db", Priorities: n})
-		for p := range n {
-			times(n, open[n], throttle.Priority(p), nil)
-		}
-	}
-	want := snapshot{}
-	for p := range throttle.Priority(16) {
-		want[accepted(p)] = 16
-		if p < 4 {
-			want[accepted(p)] += 4
-		}
-		if p < 2 {
-			want[accepted(p)] += 2
-		}
-	}
-	for _, n := range []int{0, 2, 16} {
-		if n > 0 {
-			_ = open[n].Close()
-		}
-		t.Run(fmt.Sprintf("after closing the one of %d", n), func(t *testing.T) {
-			l.read(t).of(semconv.MetricCalls).positive().want(t, want)
-		})
-	}
 }
 
 // TestCallInFlightAtCloseCounts ends calls after their throttle was closed, with and without another of the name.
@@ -154,20 +79,6 @@ func TestTwoAdaptersSeeTheSame(t *testing.T) {
 	}
 	equal(t, "accepted, by the one left", l.read(t)[accepted(throttle.High)], 2)
 	other.read(t).of(semconv.MetricCalls).want(t, snapshot{})
-}
-
-// TestProbabilityIsThatOfTheScrape has no calls while the window moves on.
-func TestProbabilityIsThatOfTheScrape(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
-	l.reject(t, th, throttle.Low, 60)
-	probability := present(semconv.MetricRejectionProbability, throttle.Low)
-	equal(t, "probability", l.read(t)[probability], 0.5)
-	l.advance(2 * time.Minute)
-	got := l.read(t)
-	equal(t, "probability when the window has passed", got[probability], 0)
-	equal(t, "requests in the window", got[present(semconv.MetricWindowRequests, throttle.Low)], 0)
-	equal(t, "rejected calls", got[rejected(throttle.Low)], 60)
 }
 
 // TestSeriesEndAndResume has two members of one name, and one of another. What is closed still

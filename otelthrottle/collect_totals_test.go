@@ -236,48 +236,6 @@ func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
 	l.read(t).wantRisen(t, before.counters())
 }
 
-// TestGroupIsOneSource evicts most members of a Group again and again.
-func TestGroupIsOneSource(t *testing.T) {
-	const keys, calls = 200, 1000
-	l := newLab(t, setup{})
-	for _, shared := range []bool{true, false} {
-		t.Run(fmt.Sprintf("hooks shared %v", shared), func(t *testing.T) {
-			name := fmt.Sprintf("hosts %v", shared)
-			hooks := l.tel.Hooks()
-			group, err := throttle.NewGroup(func(string) throttle.Config {
-				if !shared {
-					hooks = l.tel.Hooks()
-				}
-				return throttle.Config{Name: name, Hooks: hooks}
-			}, throttle.GroupConfig{Max: 20})
-			if err != nil {
-				t.Fatalf("NewGroup: got error %v want nil", err)
-			}
-			total := series(semconv.MetricCalls, "throttle.name", name, "throttle.priority", "medium",
-				"throttle.decision", "admitted", "throttle.outcome", "accepted")
-			before := snapshot{}
-			for i := range calls {
-				th, err := group.Get(fmt.Sprint(i * 7 % keys))
-				if err != nil {
-					t.Fatalf("Get: got error %v want nil", err)
-				}
-				times(1, th, throttle.Medium, nil)
-				if i%100 == 0 {
-					now := l.read(t)
-					now.wantRisen(t, before.counters())
-					equal(t, "calls of all members", now[total], float64(i+1))
-					before = now
-				}
-			}
-			equal(t, "calls of all members", l.read(t)[total], calls)
-			_ = group.Close()
-			for key := range l.read(t).of(semconv.MetricCalls) {
-				t.Errorf("after the Group's Close: got %s want no series", key)
-			}
-		})
-	}
-}
-
 // crowd is what many goroutines use and change.
 type crowd struct {
 	*lab

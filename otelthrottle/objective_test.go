@@ -3,21 +3,9 @@ package otelthrottle_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
-
-func TestWithObjective(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithObjective(0.9995, 300*time.Millisecond)}})
-	got := l.read(t)
-	equal(t, "success", got[series(semconv.MetricObjective, "objective", "success")], 0.9995)
-	equal(t, "p99", got[series(semconv.MetricObjective, "objective", "p99")], 0.3)
-	if got := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithObjective(0, 0)}}).read(t).of(semconv.MetricObjective); len(got) > 0 {
-		t.Errorf("without objectives: got %v want no series", got)
-	}
-}
 
 func TestWithObjective_range(t *testing.T) {
 	for _, o := range []otelthrottle.Option{

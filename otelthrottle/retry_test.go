@@ -2,12 +2,8 @@ package otelthrottle_test
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -39,54 +35,11 @@ func everyRetry(t testing.TB, l *lab) {
 	l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
 }
 
-// ofRetries returns the name of a series of the Retrier called orders.
-func ofRetries(metric string, pairs ...string) string {
-	return series(metric, append(pairs, "throttle.retry.name", "orders")...)
-}
-
-func deniedFor(reason string) string {
-	return ofRetries(semconv.MetricRetries, "throttle.retry.result", "denied", "throttle.retry.reason", reason)
-}
-
-func madeIn(attempts int) string {
-	return ofRetries(semconv.MetricRetryCalls, "throttle.retry.attempts", strconv.Itoa(attempts))
-}
-
-func TestRetriesAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, setup{})
-		r := l.retrier(t, retry.Config{})
-		sent := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "retry")
-		hedges := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "hedge")
-		want := snapshot{ofRetries(semconv.MetricRetryBudget): 3, sent: 0, hedges: 0, madeIn(0): 0, madeIn(1): 0, madeIn(2): 0, madeIn(3): 0}
-		for reason := range (retry.Denials{}).All() {
-			want[deniedFor(reason.String())] = 0
-		}
-		l.read(t).retries().want(t, want)
-		comment := strings.Join(strings.Fields(packageComment(t)), " ")
-		if sentence := fmt.Sprintf("A Retrier has %d series with three attempts", len(want)); !strings.Contains(comment, sentence) {
-			t.Errorf("package comment: got no %q", sentence)
-		}
-
-		_ = r.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
-		_ = r.Do(t.Context(), throttle.High, returns(errBusy)) // three attempts
-		_ = r.Do(retry.WithoutRetries(t.Context()), throttle.High, returns(errBusy))
-		_, _ = retry.Hedge(t.Context(), r, throttle.High, time.Second, func(ctx context.Context) (int, error) {
-			if retry.FromContext(ctx).Number == 1 {
-				<-ctx.Done()
-			}
-			return 0, nil
-		})
-		want[madeIn(1)], want[madeIn(2)], want[madeIn(3)], want[sent], want[hedges] = 2, 1, 1, 2, 1
-		want[deniedFor("attempts")], want[deniedFor("once")] = 1, 1
-		want[ofRetries(semconv.MetricRetryBudget)] = r.Stats().Left
-		l.read(t).retries().want(t, want)
-
-		l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
-		equal(t, "arrivals", l.read(t)[series(semconv.MetricRetryArrivals, "throttle.name", "shop")], 1)
-		_ = r.Close()
-		equal(t, "series after Close", len(l.read(t).retries()), 0)
-	})
+// TestArrivals_areCounted by the name of the server, and nothing else is.
+func TestArrivals_areCounted(t *testing.T) {
+	l := newLab(t, setup{})
+	l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
+	l.read(t).want(t, snapshot{series(semconv.MetricRetryArrivals, "throttle.name", "shop"): 1})
 }
 
 // TestRetrySpans wants a span per attempt, with its number and a link to the one before, and an
@@ -128,15 +81,4 @@ func TestRetrySpans(t *testing.T) {
 		equal(t, "event", events[0].Name, "throttle.retry.denied")
 		wantAttributes(t, "denied", events[0].Attributes, "throttle.retry.name", "orders", "throttle.retry.reason", "attempts", "throttle.retry.attempt", 4)
 	})
-}
-
-// retries returns the series that have the name of a Retrier.
-func (s snapshot) retries() snapshot {
-	found := snapshot{}
-	for key, value := range s {
-		if strings.Contains(key, string(semconv.KeyRetryName)) {
-			found[key] = value
-		}
-	}
-	return found
 }

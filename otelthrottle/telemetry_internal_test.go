@@ -3,7 +3,6 @@ package otelthrottle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"testing"
@@ -146,44 +145,5 @@ func wantDrain[T, S, R, L any](
 			}
 			synctest.Wait()
 		}
-	}
-}
-
-// TestCallThatNeverEndsIsGivenUp leaves a call in flight at the close of its throttle, which waits for it only so long.
-func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tel, reader := adapter(t)
-		hooks := tel.Hooks()
-		keeper := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-		if _, err := th.Admit(t.Context(), throttle.High); err != nil {
-			t.Fatalf("Admit: got error %v want nil", err)
-		}
-		_ = th.Close()
-		for _, step := range []struct {
-			wait     time.Duration
-			draining int
-		}{{0, 1}, {byname.DrainTimeout - time.Second, 1}, {2 * time.Second, 0}} {
-			time.Sleep(step.wait)
-			collected(t, reader)
-			wantMembers(t, tel.throttles.Registry, 1, step.draining)
-		}
-		_ = keeper.Close()
-	})
-}
-
-// TestNamesAreKept has 100 names come and go: their totals are kept, for their return, and their
-// series end.
-func TestNamesAreKept(t *testing.T) {
-	tel, reader := adapter(t)
-	for i := range 100 {
-		th := throttle.Must(throttle.New(throttle.Config{Name: fmt.Sprint("db", i), Priorities: 1, Hooks: tel.Hooks()}))
-		_ = th.Close()
-	}
-	if got := collected(t, reader); got != 0 {
-		t.Errorf("series: got %d want 0", got)
-	}
-	if got := len(tel.throttles.Sources()); got != 100 {
-		t.Errorf("sources: got %d want 100", got)
 	}
 }
