@@ -3,7 +3,6 @@ package otelthrottle_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -131,20 +130,4 @@ func TestGroupDetailHasALimit(t *testing.T) {
 			t.Errorf("New with %d: got error %v want nil %v", limit, err, valid)
 		}
 	}
-}
-
-// TestGroupDetailSumsUp has members come and go: the sum over all keys is that of all calls.
-func TestGroupDetailSumsUp(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(3)}})
-	g := l.group(t, throttle.GroupConfig{Max: 5})
-	keeper := map[string]*throttle.Throttle{}
-	for _, key := range []string{"0", "1", "2", "3"} {
-		keeper[key] = groupMember(t, l.group(t, throttle.GroupConfig{}), key)
-	}
-	for i := range 60 {
-		times(1, groupMember(t, g, fmt.Sprint(i%20)), throttle.High, nil)
-	}
-	got := callsByKey(l.read(t))
-	equal(t, "calls", got["0"]+got["1"]+got["2"]+got["_OTHER"], 60)
-	equal(t, "keys", strings.Join(slices.Sorted(maps.Keys(got)), " "), "0 1 2 _OTHER")
 }

@@ -76,22 +76,5 @@ func everyOutcome(t testing.TB, r *backoff.Responsive) {
 	giveUp(t.Context(), t, r)
 }
 
-// throttled is a call that was throttled, so that the next one waits a second. In the mode Pace, a first call does not wait otherwise.
-const throttled = backoff.Outcome(time.Second)
-
-// The names of series of the backoff called table.
-
-func steps(direction string) string {
-	return series(semconv.MetricBackoffSteps, "throttle.backoff.name", "table", "throttle.backoff.direction", direction)
-}
-
-func ended(outcome string) string {
-	return series(semconv.MetricBackoffCalls, "throttle.backoff.name", "table", "throttle.backoff.outcome", outcome)
-}
-
-const (
-	delay   = semconv.MetricBackoffDelay + "{throttle.backoff.name=table}"
-	inLine  = semconv.MetricBackoffWaiting + "{throttle.backoff.name=table}"
-	sleeps  = semconv.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"
-	oneStep = 1.25 // times the delay before
-)
+// sleeps is the histogram of the backoff called table.
+const sleeps = semconv.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"

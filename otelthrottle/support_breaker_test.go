@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -51,35 +50,10 @@ func (l *lab) breaker(t testing.TB, c breaker.Config) *breaker.Manager {
 	return m
 }
 
-// dead is a poll by which every call to these keys fails.
-func dead(ids ...string) breaker.PollFunc {
-	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		results := map[breaker.Key]breaker.PollResult{}
-		for _, id := range ids {
-			results[breaker.Key{ID: id}] = breaker.PollResult{Failures: 100}
-		}
-		return results, nil
-	}
-}
-
 func disable(t testing.TB, m *breaker.Manager, k breaker.Key) {
 	t.Helper()
 	if err := m.Disable(context.Background(), k); err != nil {
 		t.Fatalf("Disable: got error %v want nil", err)
-	}
-}
-
-func sample(t testing.TB, m *breaker.Manager) {
-	t.Helper()
-	if err := m.Sample(context.Background()); err != nil {
-		t.Fatalf("Sample: got error %v want nil", err)
-	}
-}
-
-func refresh(t testing.TB, m *breaker.Manager) {
-	t.Helper()
-	if err := m.Refresh(context.Background()); err != nil {
-		t.Fatalf("Refresh: got error %v want nil", err)
 	}
 }
 
@@ -99,31 +73,3 @@ func refuse(ctx context.Context, t testing.TB, m *breaker.Manager, k breaker.Key
 		t.Fatalf("CanExecute(%v): got error %v want a ShedError", k, err)
 	}
 }
-
-// The names of series of the breaker called webhooks.
-
-func circuitsIn(s breaker.State) string { return inState(semconv.MetricBreakerCircuits, s) }
-func changesTo(s breaker.State) string  { return inState(semconv.MetricBreakerTransitions, s) }
-
-func inState(metric string, s breaker.State) string {
-	return series(metric, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String())
-}
-
-func decided(decision string, s breaker.State) string {
-	return series(semconv.MetricBreakerCalls,
-		"throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(), "throttle.decision", decision)
-}
-
-func failed(f breaker.Failure) string {
-	return series(semconv.MetricBreakerFailures, "throttle.breaker.name", "webhooks", "throttle.breaker.failure", f.String())
-}
-
-func circuit(s breaker.State, key string) string {
-	return series(semconv.MetricBreakerCircuit, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(),
-		"throttle.breaker.tenant", "", "throttle.breaker.key", key)
-}
-
-const (
-	leads       = semconv.MetricBreakerLeader + "{throttle.breaker.name=webhooks}"
-	snapshotAge = semconv.MetricBreakerSnapshotAge + "{throttle.breaker.name=webhooks}"
-)

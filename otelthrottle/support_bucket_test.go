@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -76,24 +75,3 @@ func everyAnswer(t testing.TB, limiter *bucket.Limiter) {
 	t.Helper()
 	equal(t, "granted", take(t.Context(), t, limiter, 2), 2)
 }
-
-// The names of series of the limiter called geocoder.
-
-func requests(result string) string {
-	return series(semconv.MetricBucketRequests, "throttle.bucket.name", "geocoder", "throttle.bucket.result", result)
-}
-
-func storeDuration(errorType string) string {
-	pairs := []string{"throttle.bucket.name", "geocoder"}
-	if errorType != "" {
-		pairs = append(pairs, "error.type", errorType)
-	}
-	return series(semconv.MetricBucketStoreDuration, pairs...)
-}
-
-const (
-	tokens  = semconv.MetricBucketTokens + "{throttle.bucket.name=geocoder}"
-	waiting = semconv.MetricBucketWaiting + "{throttle.bucket.name=geocoder}"
-	limit   = semconv.MetricBucketLimit + "{throttle.bucket.name=geocoder}"
-	burst   = semconv.MetricBucketCapacity + "{throttle.bucket.name=geocoder}"
-)

@@ -8,13 +8,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/deixis/faults"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -290,36 +288,4 @@ func errorsOfEveryFault() []error {
 		faults.NotFound, faults.FailedPrecondition(), faults.Unimplemented, context.DeadlineExceeded, context.Canceled,
 		throttle.ErrShed, throttle.ErrPanicked, errPlain,
 	}
-}
-
-// errorLog takes the errors that OpenTelemetry handles while a test runs.
-type errorLog struct {
-	mu   sync.Mutex
-	errs []error
-}
-
-func (e *errorLog) Handle(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.errs = append(e.errs, err)
-}
-
-func newErrorLog(t testing.TB) *errorLog {
-	t.Helper()
-	e := &errorLog{}
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(e)
-	t.Cleanup(func() { otel.SetErrorHandler(before) })
-	return e
-}
-
-func (e *errorLog) mentions(part string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, err := range e.errs {
-		if strings.Contains(err.Error(), part) {
-			return true
-		}
-	}
-	return false
 }

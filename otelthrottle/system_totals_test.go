@@ -2,7 +2,6 @@ package otelthrottle_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -178,38 +177,6 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 	l.read(t).of(compared...).positive().want(t, want)
 }
 
-// counters are the metrics that must never fall.
-func (s snapshot) counters() snapshot {
-	return s.of(semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricOverloads, semconv.MetricPriorityClamped, semconv.MetricCallDuration)
-}
-
-// TestNothingEverFalls collects, at two readers' pace, while throttles of one name come and go with calls under way.
-func TestNothingEverFalls(t *testing.T) {
-	l := newLab(t, setup{})
-	keeper := l.throttle(t, throttle.Config{Name: "db"})
-	l.readDuring(t, snapshot.counters, func() {
-		atRandom(8, 1, func(dice *rand.Rand) {
-			for range few(50, 15) {
-				th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: l.tel.Hooks()}))
-				var open []throttle.Call
-				for range dice.IntN(20) {
-					if call, err := th.Admit(context.Background(), throttle.Priority(dice.IntN(5))); err == nil {
-						open = append(open, call)
-					}
-				}
-				for n := range open {
-					if n == len(open)/2 {
-						_ = th.Close()
-					}
-					open[n].Finish(throttle.Outcome(dice.IntN(3)))
-				}
-				_ = th.Close()
-			}
-		})
-	})
-	_ = keeper.Close()
-}
-
 // TestCallsAfterCloseMakeNothingFall makes calls on a closed throttle, as a caller does that got it from a Group just before its
 // eviction. They are not counted: counted once and then lost, they would look like a restart. The clock is where a
 // collection can be caught in the middle.
@@ -231,107 +198,9 @@ func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
 		times(5, evicted, throttle.High, nil)
 	}
 	before := l.read(t) // reads the keeper, then the one that is evicted meanwhile
-	l.read(t).wantRisen(t, before.counters())
+	l.read(t).wantRisen(t, before.of(semconv.MetricCalls))
 	times(1, keeper, throttle.High, nil)
-	l.read(t).wantRisen(t, before.counters())
-}
-
-// crowd is what many goroutines use and change.
-type crowd struct {
-	*lab
-	*endpoint
-	t         *testing.T
-	hooks     throttle.Hooks
-	throttles [4]atomic.Pointer[throttle.Throttle]
-	succeeded atomic.Int64
-}
-
-// step does one thing at random. Near the end it may be Shutdown.
-func (c *crowd) step(dice *rand.Rand, late bool) {
-	slot := &c.throttles[dice.IntN(len(c.throttles))]
-	switch k := dice.IntN(80); {
-	case k < 50:
-		if callUnderASpan(c.lab, slot.Load(), dice) == nil {
-			c.succeeded.Add(1)
-		}
-	case k < 62:
-		config := throttle.Config{Name: fmt.Sprint("db", dice.IntN(3)), Priorities: 1 + dice.IntN(6), Hooks: c.hooks}
-		if dice.IntN(2) == 0 {
-			config.Hooks = c.tel.Hooks()
-		}
-		_ = slot.Swap(throttle.Must(throttle.New(config))).Close()
-	case k < 66:
-		mode := throttle.Mode(dice.IntN(3))
-		if err := slot.Load().Tune(throttle.Patch{Mode: &mode}); err != nil {
-			c.t.Errorf("Tune: got error %v want nil", err)
-		}
-	case k < 74:
-		collect(c.t, c.reader)
-	case k < 75: // the dearest of all
-		wantNoError(c.t, c.endpoint)
-	case late:
-		c.shutDown()
-	}
-}
-
-func (c *crowd) shutDown() {
-	if err := c.tel.Shutdown(context.Background()); err != nil {
-		c.t.Errorf("Shutdown: got error %v want nil", err)
-	}
-}
-
-// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the
-// adapter is shut down, all at once. The race detector is the judge, and afterwards the books are.
-func TestEverythingAtOnce(t *testing.T) {
-	goroutines, steps := few(64, 16), few(40, 20)
-	c := &crowd{t: t}
-	c.lab, c.endpoint = newScrapedLab(t, setup{})
-	c.hooks = c.tel.Hooks()
-	for i := range c.throttles {
-		c.throttles[i].Store(throttle.Must(throttle.New(throttle.Config{Name: fmt.Sprint("db", i%2), Ratio: 1.1, Hooks: c.hooks})))
-	}
-	var wg sync.WaitGroup
-	for g := range goroutines {
-		wg.Go(func() {
-			dice := rand.New(rand.NewPCG(3, uint64(g)))
-			for i := range steps {
-				c.step(dice, i == steps-1)
-			}
-		})
-	}
-	wg.Wait()
-	c.shutDown()
-	equal(t, "spans that never ended", len(c.spans.Started())-len(c.spans.Ended()), 0)
-	got := c.read(t)
-	equal(t, "series but those of durations", len(got)-len(got.of(semconv.MetricCallDuration)), 0)
-	if c.succeeded.Load() == 0 {
-		t.Error("got no call that succeeded")
-	}
-}
-
-// callUnderASpan makes a call that ends somehow, under a span of the application or without.
-func callUnderASpan(l *lab, th *throttle.Throttle, dice *rand.Rand) error {
-	ctx := context.Background()
-	if dice.IntN(2) == 0 {
-		spanCtx, request := l.request(ctx)
-		defer request.End()
-		ctx = spanCtx
-	}
-	all := ends()
-	return th.Do(ctx, throttle.Priority(dice.IntN(5)), returns(all[dice.IntN(len(all))]))
-}
-
-// wantNoError fails the test, from any goroutine, unless the endpoint answers well.
-func wantNoError(t *testing.T, e *endpoint) {
-	response, err := e.server.Client().Get(e.server.URL)
-	if err != nil {
-		t.Errorf("scrape: got error %v want nil", err)
-		return
-	}
-	defer response.Body.Close()
-	if response.StatusCode != 200 {
-		t.Errorf("scrape: got status %d want 200", response.StatusCode)
-	}
+	l.read(t).wantRisen(t, before.of(semconv.MetricCalls))
 }
 
 // TestMembersComeAndGo collects while members of three names are made, used and closed. No counter

@@ -21,11 +21,6 @@ func rejected(p throttle.Priority) string {
 		"throttle.decision", "admitted", "throttle.outcome", "rejected", "error.type", "availability")
 }
 
-func shedOwn(p throttle.Priority) string {
-	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
-		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", "own")
-}
-
 // present names a series that has only the throttle's name, db, and a priority.
 func present(metric string, p throttle.Priority) string {
 	return series(metric, "throttle.name", "db", "throttle.priority", p.String())
