@@ -56,11 +56,11 @@ func newBackoffs(common []attribute.KeyValue) *named[*backoff.Responsive, backof
 		Add:  addBackoff,
 	}, []row[backoff.Stats]{
 		{
-			kind: floatGauge, name: semconv.MetricBackoffDelay, unit: unitSecond, help: "The present delay, without jitter.",
+			kind: floatGauge, name: semconv.MetricBackoffDelay, unit: "s", help: "The present delay, without jitter.",
 			read: func(s *backoff.Stats, to *output) { to.float(s.Delay.Seconds()) },
 		},
 		{
-			kind: counter, name: semconv.MetricBackoffSteps, unit: unitStep, help: "Steps of the delay, by direction.",
+			kind: counter, name: semconv.MetricBackoffSteps, unit: "{step}", help: "Steps of the delay, by direction.",
 			keys: []attribute.Key{semconv.KeyBackoffDirection},
 			read: func(s *backoff.Stats, to *output) {
 				to.count(s.Ups, semconv.DirectionUp)
@@ -68,7 +68,7 @@ func newBackoffs(common []attribute.KeyValue) *named[*backoff.Responsive, backof
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricBackoffCalls, unit: unitCall, help: "Calls that ended, by outcome.",
+			kind: counter, name: semconv.MetricBackoffCalls, unit: "{call}", help: "Calls that ended, by outcome.",
 			keys: []attribute.Key{semconv.KeyBackoffOutcome},
 			read: func(s *backoff.Stats, to *output) {
 				to.count(s.Successes, backoff.Success.String())
@@ -77,7 +77,7 @@ func newBackoffs(common []attribute.KeyValue) *named[*backoff.Responsive, backof
 			},
 		},
 		{
-			kind: upDown, name: semconv.MetricBackoffWaiting, unit: unitCall, help: "Calls that wait for their turn.",
+			kind: upDown, name: semconv.MetricBackoffWaiting, unit: "{call}", help: "Calls that wait for their turn.",
 			read: func(s *backoff.Stats, to *output) { to.number(int64(s.Waiting)) },
 		},
 	})

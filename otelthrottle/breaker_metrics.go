@@ -31,7 +31,7 @@ func newBreakers(common []attribute.KeyValue, detail int) *named[*breaker.Manage
 func breakerRows(detail int) []row[breakerSum] {
 	return []row[breakerSum]{
 		{
-			kind: upDown, name: semconv.MetricBreakerCircuits, unit: unitCircuit,
+			kind: upDown, name: semconv.MetricBreakerCircuits, unit: "{circuit}",
 			help: "Circuits of the fleet by state, as this process sees them. Closed ones count only if they have a record.",
 			keys: []attribute.Key{semconv.KeyBreakerState},
 			read: func(s *breakerSum, to *output) {
@@ -41,7 +41,7 @@ func breakerRows(detail int) []row[breakerSum] {
 			},
 		},
 		{
-			kind: gauge, name: semconv.MetricBreakerCircuit, unit: unitCircuit,
+			kind: gauge, name: semconv.MetricBreakerCircuit, unit: "{circuit}",
 			help: "The worst circuits that are not closed: one series with the value 1 for each.",
 			read: func(s *breakerSum, to *output) {
 				for _, c := range worstCircuits(s.circuitLists, detail) {
@@ -50,7 +50,7 @@ func breakerRows(detail int) []row[breakerSum] {
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricBreakerTransitions, unit: unitTransition,
+			kind: counter, name: semconv.MetricBreakerTransitions, unit: "{transition}",
 			help: "Transitions of circuits that this process made, by new state.",
 			keys: []attribute.Key{semconv.KeyBreakerState},
 			read: func(s *breakerSum, to *output) {
@@ -60,22 +60,22 @@ func breakerRows(detail int) []row[breakerSum] {
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricBreakerCalls, unit: unitCall,
+			kind: counter, name: semconv.MetricBreakerCalls, unit: "{call}",
 			help: "Calls through breakers, by decision and state of the circuit.",
 			keys: []attribute.Key{semconv.KeyBreakerState, semconv.KeyDecision},
 			read: readBreakerCalls,
 		},
 		{
-			kind: floatGauge, name: semconv.MetricBreakerSnapshotAge, unit: unitSecond, help: "Time since the store was last read.",
+			kind: floatGauge, name: semconv.MetricBreakerSnapshotAge, unit: "s", help: "Time since the store was last read.",
 			when: func(s *breakerSum) bool { return s.hasRead },
 			read: func(s *breakerSum, to *output) { to.float(s.age.Seconds()) },
 		},
 		{
-			kind: upDown, name: semconv.MetricBreakerLeader, unit: unitLeader, help: "Whether this process leads the fleet: 1 or 0.",
+			kind: upDown, name: semconv.MetricBreakerLeader, unit: "1", help: "Whether this process leads the fleet: 1 or 0.",
 			read: func(s *breakerSum, to *output) { to.number(int64(s.leaders)) },
 		},
 		{
-			kind: counter, name: semconv.MetricBreakerFailures, unit: unitFailure,
+			kind: counter, name: semconv.MetricBreakerFailures, unit: "{failure}",
 			help: "Failures of background tasks, such as polls and store writes, by kind.",
 			keys: []attribute.Key{semconv.KeyBreakerFailure},
 			read: func(s *breakerSum, to *output) {

@@ -85,7 +85,7 @@ func newBuckets(common []attribute.KeyValue) *named[*bucket.Limiter, bucket.Stat
 		Add:  bucketSum.add,
 	}, []row[bucketSum]{
 		{
-			kind: counter, name: semconv.MetricBucketRequests, unit: unitRequest, help: "Requests for tokens, by result.",
+			kind: counter, name: semconv.MetricBucketRequests, unit: "{request}", help: "Requests for tokens, by result.",
 			keys: []attribute.Key{semconv.KeyBucketResult},
 			read: func(s *bucketSum, to *output) {
 				to.count(s.granted, semconv.ResultGranted)
@@ -101,19 +101,19 @@ func newBuckets(common []attribute.KeyValue) *named[*bucket.Limiter, bucket.Stat
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricBucketTokens, unit: unitToken, help: "Tokens granted.",
+			kind: counter, name: semconv.MetricBucketTokens, unit: "{token}", help: "Tokens granted.",
 			read: func(s *bucketSum, to *output) { to.count(s.tokens) },
 		},
 		{
-			kind: upDown, name: semconv.MetricBucketWaiting, unit: unitRequest, help: "Requests that wait for tokens.",
+			kind: upDown, name: semconv.MetricBucketWaiting, unit: "{request}", help: "Requests that wait for tokens.",
 			read: func(s *bucketSum, to *output) { to.number(int64(s.waiting)) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricBucketLimit, unit: unitTokenRate, help: "Tokens that each key gets per second.",
+			kind: floatGauge, name: semconv.MetricBucketLimit, unit: "{token}/s", help: "Tokens that each key gets per second.",
 			read: func(s *bucketSum, to *output) { to.float(s.limit) },
 		},
 		{
-			kind: gauge, name: semconv.MetricBucketCapacity, unit: unitToken,
+			kind: gauge, name: semconv.MetricBucketCapacity, unit: "{token}",
 			help: "Tokens that a full bucket holds: the burst of each key.",
 			read: func(s *bucketSum, to *output) { to.number(s.capacity) },
 		},

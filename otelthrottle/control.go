@@ -59,7 +59,7 @@ func controlRows() []row[controlSum] {
 	watching := func(s *controlSum) bool { return s.watching > 0 }
 	return []row[controlSum]{
 		{
-			kind: counter, name: semconv.MetricTunings, unit: unitChange,
+			kind: counter, name: semconv.MetricTunings, unit: "{change}",
 			help: "Changes of settings that were applied, ended or refused, by source.",
 			keys: []attribute.Key{semconv.KeyTuningSource, semconv.KeyTuningResult},
 			read: func(s *controlSum, to *output) {
@@ -73,7 +73,7 @@ func controlRows() []row[controlSum] {
 			},
 		},
 		{
-			kind: gauge, name: semconv.MetricControlOverrides, unit: unitOverride,
+			kind: gauge, name: semconv.MetricControlOverrides, unit: "{override}",
 			help: "Names whose settings are not those of the code, by source.",
 			keys: []attribute.Key{semconv.KeyTuningSource},
 			read: func(s *controlSum, to *output) {
@@ -85,12 +85,12 @@ func controlRows() []row[controlSum] {
 			},
 		},
 		{
-			kind: gauge, name: semconv.MetricControlBroken, unit: unitFile, help: "Control files that are refused: 1 or 0.",
+			kind: gauge, name: semconv.MetricControlBroken, unit: "{file}", help: "Control files that are refused: 1 or 0.",
 			when: watching,
 			read: func(s *controlSum, to *output) { to.number(int64(min(1, s.broken))) },
 		},
 		{
-			kind: gauge, name: semconv.MetricControlChanged, unit: unitSecond,
+			kind: gauge, name: semconv.MetricControlChanged, unit: "s",
 			help: "When the settings of a name were last changed, in Unix time.",
 			read: func(s *controlSum, to *output) {
 				for _, c := range s.last {
@@ -100,7 +100,7 @@ func controlRows() []row[controlSum] {
 			},
 		},
 		{
-			kind: gauge, name: semconv.MetricControlVersion, unit: unitDocument,
+			kind: gauge, name: semconv.MetricControlVersion, unit: "{document}",
 			help: "A number made of the document that was last applied: processes with the same document have the same.",
 			when: watching,
 			read: func(s *controlSum, to *output) { to.number(int64(s.version)) },

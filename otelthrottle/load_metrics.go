@@ -15,19 +15,19 @@ func loadRows() []row[throttleSum] {
 	receiving := func(sum *throttleSum) bool { return sum.receiving > 0 }
 	return []row[throttleSum]{
 		{
-			kind: floatGauge, name: semconv.MetricLoadSent, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricLoadSent, unit: "1",
 			help: "Share of the calls that this server sheds, as it says to its clients.",
 			keys: byPriority(), when: func(sum *throttleSum) bool { return sum.sending > 0 },
 			read: each(func(s *prioritySum, to *output, word string) { to.float(s.sent, word) }),
 		},
 		{
-			kind: floatGauge, name: semconv.MetricLoadReceived, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricLoadReceived, unit: "1",
 			help: "Probability of shedding that the load reports of the backend ask for.",
 			keys: byPriority(), when: receiving,
 			read: each(func(s *prioritySum, to *output, word string) { to.float(s.Told, word) }),
 		},
 		{
-			kind: gauge, name: semconv.MetricLoadState, unit: unitThrottle,
+			kind: gauge, name: semconv.MetricLoadState, unit: "{throttle}",
 			help: "Throttles by what the backend said about its load in the last seconds.",
 			keys: []attribute.Key{semconv.KeyLoad}, when: receiving,
 			read: func(sum *throttleSum, to *output) {

@@ -51,26 +51,3 @@ const (
 	// otherKeys is the throttle.key of all throttles beyond the limit of WithGroupDetail.
 	otherKeys = "_OTHER"
 )
-
-// Units, in the notation of UCUM.
-const (
-	unitCall       = "{call}"
-	unitThrottle   = "{throttle}"
-	unitTenant     = "{tenant}"
-	unitRequest    = "{request}"
-	unitCircuit    = "{circuit}"
-	unitTransition = "{transition}"
-	unitFailure    = "{failure}"
-	unitToken      = "{token}"
-	unitTokenRate  = "{token}/s"
-	unitStep       = "{step}"
-	unitRetry      = "{retry}"
-	unitChange     = "{change}"
-	unitOverride   = "{override}"
-	unitFile       = "{file}"
-	unitDocument   = "{document}"
-	unitGoroutine  = "{goroutine}"
-	unitRatio      = "1"
-	unitLeader     = "1"
-	unitSecond     = "s"
-)

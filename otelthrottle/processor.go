@@ -13,27 +13,27 @@ func newProcessor(common []attribute.KeyValue, read func() throttle.ProcessorSta
 	serving := func(s *throttle.ProcessorStats) bool { return s.Processors > 0 }
 	return &single[throttle.ProcessorStats]{attributes: newAttributes(common), value: read, table: table[throttle.ProcessorStats]{rows: []row[throttle.ProcessorStats]{
 		{
-			kind: floatGauge, name: semconv.MetricProcessorWait, unit: unitSecond,
+			kind: floatGauge, name: semconv.MetricProcessorWait, unit: "s",
 			help: "How long a goroutine of this process waits for a processor.", when: serving,
 			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Wait.Seconds()) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricProcessorAim, unit: unitSecond,
+			kind: floatGauge, name: semconv.MetricProcessorAim, unit: "s",
 			help: "The wait above which calls to this process are shed.", when: serving,
 			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Aim.Seconds()) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricProcessorRunnable, unit: unitGoroutine,
+			kind: floatGauge, name: semconv.MetricProcessorRunnable, unit: "{goroutine}",
 			help: "Goroutines that wait for a processor, per processor.", when: serving,
 			read: func(s *throttle.ProcessorStats, to *output) { to.float(float64(s.Runnable) / float64(s.Processors)) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricProcessorShare, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricProcessorShare, unit: "1",
 			help: "Share of the calls to this process that is shed because they wait for a processor.", when: serving,
 			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Share) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricProcessorProbability, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricProcessorProbability, unit: "1",
 			help: "Probability that a call to this process is shed because calls wait for a processor.",
 			keys: []attribute.Key{semconv.KeyPriority}, when: serving,
 			read: func(s *throttle.ProcessorStats, to *output) {

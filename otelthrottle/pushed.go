@@ -16,13 +16,13 @@ type pushed struct {
 
 func newPushed(meter metric.Meter, durations bool) (p pushed, err error) {
 	var errs [4]error
-	p.arrivals, errs[0] = meter.Int64Counter(semconv.MetricRetryArrivals, metric.WithUnit(unitCall),
+	p.arrivals, errs[0] = meter.Int64Counter(semconv.MetricRetryArrivals, metric.WithUnit("{call}"),
 		metric.WithDescription("Calls that their sender marked as retries, at a server."))
 	if !durations {
 		return p, errs[0]
 	}
 	seconds := func(name, help string, bounds ...float64) (metric.Float64Histogram, error) {
-		return meter.Float64Histogram(name, metric.WithUnit(unitSecond), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...))
+		return meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(help), metric.WithExplicitBucketBoundaries(bounds...))
 	}
 	// The bounds of the semantic conventions for durations of calls, with two more below 5 ms.
 	p.call, errs[1] = seconds(semconv.MetricCallDuration, "Duration of admitted calls.",

@@ -57,7 +57,7 @@ func newRetries(common []attribute.KeyValue) *named[*retry.Retrier, retry.Stats,
 		},
 	}, []row[retry.Stats]{
 		{
-			kind: counter, name: semconv.MetricRetries, unit: unitRetry,
+			kind: counter, name: semconv.MetricRetries, unit: "{retry}",
 			help: "Retries that were sent, and failed calls that were not retried, by reason.",
 			keys: []attribute.Key{semconv.KeyRetryResult, semconv.KeyRetryKind, semconv.KeyRetryReason},
 			read: func(s *retry.Stats, to *output) {
@@ -69,7 +69,7 @@ func newRetries(common []attribute.KeyValue) *named[*retry.Retrier, retry.Stats,
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricRetryCalls, unit: unitCall,
+			kind: counter, name: semconv.MetricRetryCalls, unit: "{call}",
 			help: "Calls that ended, by the number of attempts that were sent.",
 			keys: []attribute.Key{semconv.KeyRetryAttempts},
 			read: func(s *retry.Stats, to *output) {
@@ -79,7 +79,7 @@ func newRetries(common []attribute.KeyValue) *named[*retry.Retrier, retry.Stats,
 			},
 		},
 		{
-			kind: floatGauge, name: semconv.MetricRetryBudget, unit: unitRetry, help: "Retries left in the budget.",
+			kind: floatGauge, name: semconv.MetricRetryBudget, unit: "{retry}", help: "Retries left in the budget.",
 			read: func(s *retry.Stats, to *output) { to.float(s.Left) },
 		},
 	})

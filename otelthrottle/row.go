@@ -12,7 +12,7 @@ import (
 // read from, such as the sum of all throttles of one name.
 type row[R any] struct {
 	kind             kind
-	name, unit, help string
+	name, unit, help string          // the unit in the notation of UCUM
 	keys             []attribute.Key // of the values that read gives to each series
 	when             func(*R) bool   // whether there are any series; nil: always
 	read             func(from *R, to *output)

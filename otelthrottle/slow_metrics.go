@@ -12,7 +12,7 @@ func slowRows() []row[throttleSum] {
 	watched := func(sum *throttleSum) bool { return sum.slow.throttles > 0 }
 	return []row[throttleSum]{
 		{
-			kind: counter, name: semconv.MetricSlowCalls, unit: unitCall, help: "Calls that were late, and what was done with them.",
+			kind: counter, name: semconv.MetricSlowCalls, unit: "{call}", help: "Calls that were late, and what was done with them.",
 			keys: []attribute.Key{semconv.KeyPriority, semconv.KeySlowEvent}, when: watched,
 			read: each(func(s *prioritySum, to *output, word string) {
 				to.count(s.Slow.Late, word, semconv.SlowLate)
@@ -22,18 +22,18 @@ func slowRows() []row[throttleSum] {
 			}),
 		},
 		{
-			kind: gauge, name: semconv.MetricSlowLimit, unit: unitCall,
+			kind: gauge, name: semconv.MetricSlowLimit, unit: "{call}",
 			help: "Open calls at which a call is refused, while calls are late; 0 without a limit.",
 			keys: byPriority(), when: watched,
 			read: each(func(s *prioritySum, to *output, word string) { to.number(s.Slow.Limit, word) }),
 		},
 		{
-			kind: upDown, name: semconv.MetricSlowOpen, unit: unitCall,
+			kind: upDown, name: semconv.MetricSlowOpen, unit: "{call}",
 			help: "Calls without an answer that were not written off.",
 			read: func(sum *throttleSum, to *output) { to.number(sum.slow.open) },
 		},
 		{
-			kind: floatGauge, name: semconv.MetricSlowThreshold, unit: unitSecond,
+			kind: floatGauge, name: semconv.MetricSlowThreshold, unit: "s",
 			help: "How long a call may be without an answer before it is late.",
 			keys: []attribute.Key{semconv.KeySlowSource}, when: watched,
 			read: func(sum *throttleSum, to *output) {
@@ -46,7 +46,7 @@ func slowRows() []row[throttleSum] {
 			},
 		},
 		{
-			kind: floatGauge, name: semconv.MetricSlowOldest, unit: unitSecond,
+			kind: floatGauge, name: semconv.MetricSlowOldest, unit: "s",
 			help: "How long the oldest call has been without an answer.", when: watched,
 			read: func(sum *throttleSum, to *output) { to.float(sum.slow.oldest) },
 		},

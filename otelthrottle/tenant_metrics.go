@@ -16,17 +16,17 @@ func tenantRows() []row[throttleSum] {
 	}
 	return []row[throttleSum]{
 		{
-			kind: gauge, name: semconv.MetricTenantsAbove, unit: unitTenant,
+			kind: gauge, name: semconv.MetricTenantsAbove, unit: "{tenant}",
 			help: "Tenants that take more than their fair share.", keys: byPriority(),
 			read: ofKnown(func(s *prioritySum, to *output, word string) { to.number(int64(s.Tenants.Above), word) }),
 		},
 		{
-			kind: floatGauge, name: semconv.MetricTenantsLargest, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricTenantsLargest, unit: "1",
 			help: "Share of the calls that the largest tenant has asked for.", keys: byPriority(),
 			read: ofKnown(func(s *prioritySum, to *output, word string) { to.float(s.Tenants.Largest, word) }),
 		},
 		{
-			kind: counter, name: semconv.MetricTenantsSheds, unit: unitCall,
+			kind: counter, name: semconv.MetricTenantsSheds, unit: "{call}",
 			help: "Calls shed of tenants that took more than their fair share.", keys: byPriority(),
 			read: ofKnown(func(s *prioritySum, to *output, word string) { to.count(s.Tenants.Shed, word) }),
 		},

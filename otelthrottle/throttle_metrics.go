@@ -30,22 +30,22 @@ func each(read func(s *prioritySum, to *output, word string)) func(*throttleSum,
 func callRows() []row[throttleSum] {
 	return []row[throttleSum]{
 		{
-			kind: counter, name: semconv.MetricCalls, unit: unitCall, help: "Calls that ended or were shed, by decision and outcome.",
+			kind: counter, name: semconv.MetricCalls, unit: "{call}", help: "Calls that ended or were shed, by decision and outcome.",
 			keys: []attribute.Key{semconv.KeyPriority, semconv.KeyOutcome, semconv.KeyErrorType, semconv.KeyDecision, semconv.KeyCause},
 			read: readCalls,
 		},
 		{
-			kind: upDown, name: semconv.MetricCallActive, unit: unitCall, help: "Admitted calls in flight.", keys: byPriority(),
+			kind: upDown, name: semconv.MetricCallActive, unit: "{call}", help: "Admitted calls in flight.", keys: byPriority(),
 			read: each(func(s *prioritySum, to *output, word string) { to.number(s.InFlight, word) }),
 		},
 		{
-			kind: counter, name: semconv.MetricFallbacks, unit: unitCall,
+			kind: counter, name: semconv.MetricFallbacks, unit: "{call}",
 			help: "Fallbacks, by the outcome of the call and the error of the fallback.",
 			keys: []attribute.Key{semconv.KeyPriority, semconv.KeyOutcome, semconv.KeyErrorType},
 			read: each(func(s *prioritySum, to *output, word string) { to.totals(s.Fallbacks, word) }),
 		},
 		{
-			kind: counter, name: semconv.MetricPriorityClamped, unit: unitCall, help: "Calls whose priority was out of range.",
+			kind: counter, name: semconv.MetricPriorityClamped, unit: "{call}", help: "Calls whose priority was out of range.",
 			read: func(sum *throttleSum, to *output) {
 				var clamped uint64
 				for p := range sum.priorities {
@@ -55,13 +55,13 @@ func callRows() []row[throttleSum] {
 			},
 		},
 		{
-			kind: counter, name: semconv.MetricCallsExempt, unit: unitCall,
+			kind: counter, name: semconv.MetricCallsExempt, unit: "{call}",
 			help: "Calls that were served without a decision, such as health checks.",
 			when: func(sum *throttleSum) bool { return sum.serving > 0 || sum.exempt > 0 },
 			read: func(sum *throttleSum, to *output) { to.count(sum.exempt) },
 		},
 		{
-			kind: counter, name: semconv.MetricOverloads, unit: unitCall,
+			kind: counter, name: semconv.MetricOverloads, unit: "{call}",
 			help: "Rejected calls of which the backend said that it is full.", keys: byPriority(),
 			read: each(func(s *prioritySum, to *output, word string) {
 				if s.Overloaded > 0 {
@@ -109,22 +109,22 @@ func stateRows() []row[throttleSum] {
 	tiered := func(sum *throttleSum) bool { return sum.tiered > 0 }
 	return []row[throttleSum]{
 		{
-			kind: floatGauge, name: semconv.MetricRejectionProbability, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricRejectionProbability, unit: "1",
 			help: "Probability that the next call is shed.", keys: byPriority(),
 			read: each(func(s *prioritySum, to *output, word string) { to.float(s.Probability, word) }),
 		},
 		{
-			kind: gauge, name: semconv.MetricWindowRequests, unit: unitRequest,
+			kind: gauge, name: semconv.MetricWindowRequests, unit: "{request}",
 			help: "Calls in the window that decisions are based on.", keys: byPriority(),
 			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Requests(), word) }),
 		},
 		{
-			kind: gauge, name: semconv.MetricWindowAccepts, unit: unitRequest,
+			kind: gauge, name: semconv.MetricWindowAccepts, unit: "{request}",
 			help: "Calls in the window that the backend accepted.", keys: byPriority(),
 			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Accepted, word) }),
 		},
 		{
-			kind: gauge, name: semconv.MetricPolicyState, unit: unitThrottle,
+			kind: gauge, name: semconv.MetricPolicyState, unit: "{throttle}",
 			help: "Throttles with the policy Tiered, by the reason of their alert.",
 			keys: []attribute.Key{semconv.KeyAlert}, when: tiered,
 			read: func(sum *throttleSum, to *output) {
@@ -134,12 +134,12 @@ func stateRows() []row[throttleSum] {
 			},
 		},
 		{
-			kind: floatGauge, name: semconv.MetricPolicyBackground, unit: unitRatio,
+			kind: floatGauge, name: semconv.MetricPolicyBackground, unit: "1",
 			help: "Share of the calls whose rejection is not taken for overload.", when: tiered,
 			read: func(sum *throttleSum, to *output) { to.float(sum.background) },
 		},
 		{
-			kind: gauge, name: semconv.MetricMode, unit: unitThrottle,
+			kind: gauge, name: semconv.MetricMode, unit: "{throttle}",
 			help: "Throttles by mode, and whether it is that of the code or of an override.",
 			keys: []attribute.Key{semconv.KeyMode, semconv.KeyModeSource},
 			read: readModes,
