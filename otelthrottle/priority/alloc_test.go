@@ -58,14 +58,3 @@ func TestEachWayAllocatesNoMoreThanTold(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPriority(b *testing.B) {
-	for _, p := range paths() {
-		b.Run(p.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.run()
-			}
-		})
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/spillway-go/spillway/otelthrottle/priority"
@@ -94,4 +95,17 @@ func ExampleAccept() {
 	// throttle.priority=high   is important
 	// throttle.priority=urgent is low
 	// tenant=7                 is low
+}
+
+// For transports other than HTTP, such as a queue: Inject before the propagator writes the headers of a message.
+func ExampleInject() {
+	ctx := priority.Inject(throttle.WithPriority(context.Background(), throttle.High))
+	fmt.Println(baggage.FromContext(ctx).Member(priority.BaggageKey).Value())
+
+	headers := propagation.MapCarrier{}
+	propagation.Baggage{}.Inject(ctx, headers)
+	fmt.Println(headers)
+	// Output:
+	// high
+	// map[baggage:throttle.priority=high]
 }

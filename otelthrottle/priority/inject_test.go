@@ -42,30 +42,6 @@ func TestInject(t *testing.T) {
 	}
 }
 
-func TestInjectWithoutPriority(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                               "map[]",
-		"a=1;p":                          "map[a:a=1;p]",
-		"a=1;p,throttle.priority=high":   "map[a:a=1;p]",
-		"throttle.priority=low":          "map[]",
-		"throttle.priority=":             "map[]",
-		"throttle%2Epriority=high,b=%3B": "map[b:b=%3B]",
-	} {
-		ctx := priority.Inject(carrying(text))
-		equal(t, "baggage after "+text, fmt.Sprint(members(ctx)), want)
-		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), unset)
-	}
-}
-
-func TestInjectLeavesOthersAlone(t *testing.T) {
-	parent := throttle.WithPriority(carrying("a=1;p;q=%20,b=%C3%A9,throttle.priority=high"), throttle.Low)
-	ctx := priority.Inject(parent)
-	if got, want := others(ctx), others(parent); !maps.Equal(got, want) {
-		t.Errorf("others: got %q want %q", got, want)
-	}
-	equal(t, "onward of the parent", onward(parent), "throttle.priority=high")
-}
-
 func TestInjectTwiceIsOnce(t *testing.T) {
 	once := priority.Inject(throttle.WithPriority(carrying("a=1"), throttle.Low))
 	if twice := priority.Inject(once); twice != once {

@@ -7,13 +7,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
-
-	"go.opentelemetry.io/otel/baggage"
-	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/spillway-go/spillway/otelthrottle/priority"
 	"github.com/spillway-go/spillway/throttle"
@@ -93,13 +88,6 @@ func TestMiddlewareMindsTheLimits(t *testing.T) {
 	}
 }
 
-func TestMiddlewareKeepsTheRequest(t *testing.T) {
-	type key struct{}
-	ctx := context.WithValue(t.Context(), key{}, "kept")
-	got := serve(t, ctx, wary, "throttle.priority=high")
-	equal(t, "value of the context", got.ctx.Value(key{}), any("kept"))
-}
-
 // A handler in front sees only its own request: otelhttp reads the route from it, net/http removes the form's files.
 func TestMiddlewareHandsBack(t *testing.T) {
 	mux := http.NewServeMux()
@@ -125,40 +113,4 @@ func TestMiddlewareHandsBack(t *testing.T) {
 	if r.MultipartForm == nil || r.MultipartForm.Value["a"][0] != "1" {
 		t.Errorf("form: got %v", r.MultipartForm)
 	}
-}
-
-// A reverse proxy forwards the header, not the context.
-func TestReverseProxyForwardsNoStrangersWord(t *testing.T) {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.Header["Baggage"])
-	}))
-	defer backend.Close()
-	address, err := url.Parse(backend.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := func(trust throttle.Trust, transport http.RoundTripper) string {
-		forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) }, Transport: transport}
-		server := httptest.NewServer(priority.Middleware(trust)(forward))
-		defer server.Close()
-		return get(t, server.Client(), server.URL, "throttle.priority=high,a=1")
-	}
-	own := priority.NewTransport(nil, everywhere)
-	equal(t, "untrusted", proxy(wary, nil), "[a=1]")
-	equal(t, "trusted", proxy(trusting, nil), "[a=1,throttle.priority=important]")
-	equal(t, "untrusted, with our transport", proxy(wary, own), "[a=1,throttle.priority=low]")
-	equal(t, "trusted, with our transport", proxy(trusting, own), "[a=1,throttle.priority=important]")
-}
-
-// otelhttp inside the middleware extracts again, and has the last word on the baggage.
-func TestSecondExtractionFindsNoStrangersWord(t *testing.T) {
-	var found string
-	inner := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		ctx := propagation.Baggage{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		found = baggage.FromContext(ctx).String()
-	})
-	server := httptest.NewServer(priority.Middleware(wary)(inner))
-	defer server.Close()
-	get(t, server.Client(), server.URL, "throttle.priority=high,a=1")
-	equal(t, "baggage", found, "a=1")
 }

@@ -2,7 +2,6 @@ package priority_test
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -155,26 +154,4 @@ func sameHeader(t *testing.T, got, want http.Header) {
 	if !maps.EqualFunc(got, want, func(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }) {
 		t.Errorf("header of the caller: got %q want %q", got, want)
 	}
-}
-
-// get returns the body of the page at address.
-func get(t *testing.T, client *http.Client, address, baggage string) string {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if baggage != "" {
-		r.Header.Set("Baggage", baggage)
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }

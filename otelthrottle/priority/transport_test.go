@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
-
-	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/spillway-go/spillway/otelthrottle/priority"
 	"github.com/spillway-go/spillway/throttle"
@@ -51,70 +47,6 @@ func TestTransport(t *testing.T) {
 			equal(t, "header that is there", found, c.want != "[]")
 		})
 	}
-}
-
-// propagating is a transport that sends all of the context's baggage, as otelhttp's does.
-func propagating(base http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		r = r.Clone(r.Context())
-		propagation.Baggage{}.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
-		return base.RoundTrip(r)
-	})
-}
-
-func TestTransportOnEitherSideOfOtelhttp(t *testing.T) {
-	ctx := throttle.WithPriority(carrying("throttle.priority=high"), throttle.Low)
-	for allowed, want := range map[bool]string{true: "[throttle.priority=low]", false: "[]"} {
-		var got string
-		base := roundTrip(func(r *http.Request) (*http.Response, error) {
-			got = fmt.Sprint(r.Header["Baggage"])
-			return &http.Response{Body: http.NoBody}, nil
-		})
-		allow := func(*http.Request) bool { return allowed }
-		for side, transport := range map[string]http.RoundTripper{
-			"around": priority.NewTransport(propagating(base), allow),
-			"base":   propagating(priority.NewTransport(base, allow)),
-		} {
-			response, err := transport.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = response.Body.Close()
-			equal(t, fmt.Sprintf("%s, allowed %v", side, allowed), got, want)
-		}
-	}
-}
-
-func TestTransportAsksForEachHost(t *testing.T) {
-	handler := func(next func() string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			if next != nil {
-				http.Redirect(w, r, next(), http.StatusFound)
-			}
-			fmt.Fprint(w, r.Header["Baggage"])
-		}
-	}
-	stranger := httptest.NewServer(handler(nil))
-	defer stranger.Close()
-	own := httptest.NewServer(handler(func() string { return stranger.URL }))
-	defer own.Close()
-
-	var asked []string
-	client := &http.Client{Transport: priority.NewTransport(nil, func(r *http.Request) bool {
-		asked = append(asked, r.URL.Host)
-		return strings.HasSuffix(own.URL, r.URL.Host)
-	})}
-	r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.Low), http.MethodGet, own.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	equal(t, "hosts asked for", len(asked), 2)
-	equal(t, "baggage for the stranger", fmt.Sprint(response.Request.Header["Baggage"]), "[]")
 }
 
 func TestTransportWithoutHeader(t *testing.T) {
@@ -158,33 +90,6 @@ func TestTransportPassesOn(t *testing.T) {
 		}
 		_ = response.Body.Close()
 	}
-}
-
-// One request, sent many times at once: a header that is changed in place would race.
-func TestTransportIsSafeForConcurrentUse(t *testing.T) {
-	server := httptest.NewServer(priority.Middleware(trusting)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		equal(t, "priority", throttle.PriorityFromContext(r.Context(), unset), throttle.Medium)
-	})))
-	defer server.Close()
-	transport := priority.NewTransport(server.Client().Transport, everywhere)
-	ctx := throttle.WithPriority(carrying("a=1"), throttle.Medium)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Baggage", "throttle.priority=high,a=1")
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			response, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = response.Body.Close()
-		})
-	}
-	all.Wait()
 }
 
 // closer is a transport that counts how often its idle connections were closed.
