@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // newBench returns a Telemetry on an SDK that keeps no spans, and its reader.
@@ -127,35 +124,5 @@ func BenchmarkCollect(b *testing.B) {
 			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/each, "allocs/series")
 			b.ReportMetric(float64(series), "series")
 		})
-	}
-}
-
-// BenchmarkHooks is what the hooks of limiters and backoffs add: to a question to a store, to a
-// denial, to a wait, and to a call that need not wait.
-func BenchmarkHooks(b *testing.B) {
-	tel, _ := newBench(b)
-	h, slept := tel.BucketHooks(), tel.BackoffHooks().Slept
-	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: h}))
-	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
-	for name, call := range map[string]func(context.Context){
-		"asked": func(ctx context.Context) {
-			h.StoreCalled(ctx, bucket.StoreEvent{Limiter: l, Duration: time.Millisecond})
-		},
-		"denied": func(ctx context.Context) { h.Denied(ctx, bucket.DenialEvent{Limiter: l, Tokens: 1}) },
-		"waited": func(ctx context.Context) { h.Waited(ctx, bucket.WaitEvent{Limiter: l, Tokens: 1}) },
-		"slept":  func(ctx context.Context) { slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Millisecond}) },
-		"no wait": func(ctx context.Context) {
-			p, _ := r.Wait(ctx)
-			p.Finish(backoff.Success)
-		},
-	} {
-		for where, ctx := range spans() {
-			b.Run(name+"/"+where, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					call(ctx)
-				}
-			})
-		}
 	}
 }

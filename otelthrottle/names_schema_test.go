@@ -313,24 +313,6 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	equal(t, "kinds of faults", len(want), int(throttle.FaultOther))
 }
 
-// TestWithoutDurationHasNoHistogram leaves one metric out and keeps the others.
-func TestWithoutDurationHasNoHistogram(t *testing.T) {
-	l := newLab(t, setup{options: append(everything(), otelthrottle.WithoutDuration())})
-	everyKind(t, l, throttle.Config{Name: "db"})
-	var got []string
-	for _, m := range collect(t, l.reader) {
-		got = append(got, m.Name)
-	}
-	want := slices.Sorted(maps.Keys(schema()))
-	want = slices.DeleteFunc(want, func(name string) bool {
-		return name == semconv.MetricCallDuration || name == semconv.MetricBucketStoreDuration ||
-			name == semconv.MetricBackoffSleepDuration
-	})
-	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("metrics: got %q want %q", got, want)
-	}
-}
-
 // TestBoundsOfHistograms records a duration for each bound, in which it is counted, and a longer
 // one.
 func TestBoundsOfHistograms(t *testing.T) {

@@ -1,7 +1,6 @@
 package otelthrottle_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -59,21 +58,6 @@ func TestCallInFlightAtCloseCounts(t *testing.T) {
 			_ = keeper.Close()
 		})
 	}
-}
-
-// TestTwoAdaptersSeeTheSame joins the hooks of two adapters with a reader each.
-func TestTwoAdaptersSeeTheSame(t *testing.T) {
-	l, other := newLab(t, setup{}), newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db", Hooks: other.tel.Hooks()})
-	l.reject(t, th, throttle.Low, 60)
-	l.shed(t.Context(), t, th, throttle.Low, 3)
-	times(2, th, throttle.High, nil)
-	other.read(t).want(t, l.read(t))
-	if err := other.tel.Shutdown(context.Background()); err != nil {
-		t.Fatalf("Shutdown: got error %v want nil", err)
-	}
-	equal(t, "accepted, by the one left", l.read(t)[accepted(throttle.High)], 2)
-	other.read(t).of(semconv.MetricCalls).want(t, snapshot{})
 }
 
 // TestSeriesEndAndResume has two members of one name, and one of another. What is closed still

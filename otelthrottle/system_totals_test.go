@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/deixis/faults"
 
@@ -175,32 +174,6 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 		return strings.Contains(key, "throttle.name=search") && !strings.HasPrefix(key, semconv.MetricCallDuration)
 	})
 	l.read(t).of(compared...).positive().want(t, want)
-}
-
-// TestCallsAfterCloseMakeNothingFall makes calls on a closed throttle, as a caller does that got it from a Group just before its
-// eviction. They are not counted: counted once and then lost, they would look like a restart. The clock is where a
-// collection can be caught in the middle.
-func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
-	l := newLab(t, setup{})
-	hooks := l.tel.Hooks()
-	keeper := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-	var evict func()
-	evicted := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks, Now: func() time.Time {
-		if f := evict; f != nil {
-			evict = nil
-			f()
-		}
-		return time.Time{}
-	}}))
-	times(10, evicted, throttle.High, nil)
-	evict = func() {
-		_ = evicted.Close()
-		times(5, evicted, throttle.High, nil)
-	}
-	before := l.read(t) // reads the keeper, then the one that is evicted meanwhile
-	l.read(t).wantRisen(t, before.of(semconv.MetricCalls))
-	times(1, keeper, throttle.High, nil)
-	l.read(t).wantRisen(t, before.of(semconv.MetricCalls))
 }
 
 // TestMembersComeAndGo collects while members of three names are made, used and closed. No counter

@@ -198,18 +198,6 @@ func TestShutdownFromEverywhere(t *testing.T) {
 	_ = j.meters.Shutdown(t.Context())
 }
 
-// TestShutdownWithACancelledContext ends the telemetry too: where nothing is sent, there is nothing to wait for.
-func TestShutdownWithACancelledContext(t *testing.T) {
-	l := newLab(t, setup{})
-	l.throttle(t, throttle.Config{Name: "db"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.tel.Shutdown(ctx); err != nil {
-		t.Errorf("Shutdown: got error %v want nil", err)
-	}
-	l.read(t).want(t, snapshot{})
-}
-
 // TestProvidersMayGoFirst shuts the providers down before the adapter.
 func TestProvidersMayGoFirst(t *testing.T) {
 	l := newLab(t, setup{})
