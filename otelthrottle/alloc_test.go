@@ -207,7 +207,7 @@ func hookEvents(t *testing.T, l *lab) map[string]func(context.Context) {
 		"store failed":   func(ctx context.Context) { b.StoreCalled(ctx, bucket.StoreEvent{Limiter: limiter, Err: errPlain}) },
 		"slept":          func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second}) },
 		"sleep canceled": func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Err: context.Canceled}) },
-		"a denial":       func(ctx context.Context) { _, _ = limiter.Decide(ctx, "") },
+		"a denial":       func(ctx context.Context) { _, _ = limiter.DecideAtMost(ctx, "", 2) },
 		"a call that need not wait": func(ctx context.Context) {
 			p, _ := r.Wait(ctx)
 			p.Finish(backoff.Success)

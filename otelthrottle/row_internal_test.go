@@ -155,7 +155,7 @@ func TestSeries_sums(t *testing.T) {
 	process := throttle.ProcessorStats{Wait: 50 * time.Millisecond, Aim: 20 * time.Millisecond, Runnable: 12, Processors: 4, Share: 0.25}
 	process.Probabilities[throttle.Low] = 1
 	tel, reader := adapter(t, WithBreakerDetail(2), WithProcess(process), WithObjective(0.9995, 300*time.Millisecond))
-	members(tel, tel.throttles, newThrottle, someThrottles()...)
+	members(tel, tel.throttles, newThrottle, someThrottles(t)...)
 	members(tel, tel.breakers, newBreaker, someBreakers(t)...)
 	members(tel, tel.buckets, newBucket,
 		bucket.Stats{Granted: 1, Denied: 2, FailedOpen: 3, FailedClosed: 4, Tokens: 5, Waiting: 6, OnFailure: bucket.FailOpen, Limit: bucket.PerSecond(7)},
@@ -191,9 +191,10 @@ func denials(t *testing.T) retry.Denials {
 }
 
 func someBreakers(t *testing.T) []breakerSnapshot {
-	failing := throttle.Must(breaker.New(breaker.Config{Name: "failing", Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+	var poll breaker.PollFunc = func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 		return nil, os.ErrClosed
-	}}))
+	}
+	failing := throttle.Must(breaker.New(breaker.Config{Name: "failing", Poll: poll}))
 	_ = failing.Sample(t.Context())
 	first := breakerSnapshot{Stats: breaker.Stats{Errors: failing.Stats().Errors, SnapshotAge: 3 * time.Second, Leads: true}}
 	first.Calls[breaker.Closed] = breaker.CallStats{Admitted: 7, Shed: 1, ShadowShed: 2}
@@ -213,7 +214,22 @@ func someBreakers(t *testing.T) []breakerSnapshot {
 	return []breakerSnapshot{first, second, closed}
 }
 
-func someThrottles() []throttle.Stats {
+// shadowShed returns what a throttle in ModeShadow counts of one call that it might have shed.
+func shadowShed(t *testing.T) throttle.ShadowTotals {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Mode: throttle.ModeShadow, Policy: throttle.SRE, Rand: func() float64 { return 0 }}))
+	for {
+		if shadow := th.Stats().Priorities[throttle.High].ShadowShed; shadow.Sum() > 0 {
+			return shadow
+		}
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return throttle.MarkRejected(os.ErrClosed) })
+	}
+}
+
+func someThrottles(t *testing.T) []throttle.Stats {
+	var shed throttle.CauseTotals
+	shed.Add(throttle.CauseOwn, 7)
+	shed.Add(throttle.CauseLimit, 8)
+	shadow := shadowShed(t)
 	calls := func(n uint64) throttle.PriorityStats {
 		p := throttle.PriorityStats{
 			Probability: 0.25, Told: 0.125, Admitted: 11 * n, InFlight: int64(n), Overloaded: 2 * n, Clamped: 3 * n,
@@ -224,8 +240,10 @@ func someThrottles() []throttle.Stats {
 		p.Ended.Add(throttle.Accepted, throttle.FaultNone, 5*n)
 		p.Ended.Add(throttle.Rejected, throttle.FaultOther, 4*n)
 		p.Fallbacks.Add(throttle.Shed, throttle.FaultTimeout, n)
-		p.Shed.Add(throttle.CauseOwn, 7*n)
-		p.Shed.Add(throttle.CauseLimit, 8*n)
+		for range n {
+			p.Shed.Merge(shed)
+			p.ShadowShed.Merge(shadow)
+		}
 		return p
 	}
 	first := throttle.Stats{
