@@ -80,7 +80,8 @@ func readCalls(sum *throttleSum, to *output) {
 		throttle.CauseOwn: true, throttle.CauseAbove: true, throttle.CauseLimit: sum.slow.throttles > 0,
 		throttle.CauseProcessor: sum.serving > 0, throttle.CauseTold: sum.receiving > 0,
 	}
-	each(func(s *prioritySum, to *output, word string) {
+	for p := range sum.priorities {
+		s, word := &sum.priorities[p], throttle.Priority(p).String()
 		if s.Ended.Count(throttle.Accepted, throttle.FaultNone) == 0 {
 			to.count(0, word, throttle.Accepted.String(), "", semconv.DecisionAdmitted)
 		}
@@ -91,7 +92,7 @@ func readCalls(sum *throttleSum, to *output) {
 			}
 			to.totals(s.ShadowShed.Cause(cause), word, semconv.DecisionShadowShed, cause.String())
 		}
-	})(sum, to)
+	}
 }
 
 // totals reports each count that is not 0, with its outcome and fault between the priority and the other values.
