@@ -24,9 +24,9 @@ type attributes struct {
 	faults [numFaults]atomic.Pointer[[]metric.RecordOption]
 }
 
-// cacheKey identifies a series of a source.
+// cacheKey identifies the attributes of a series of a source. Rows with the same keys share theirs.
 type cacheKey struct {
-	row    int
+	shape  int
 	values [maxKeys]string
 }
 
@@ -45,9 +45,9 @@ func (a *attributes) option(own ...attribute.KeyValue) metric.MeasurementOption 
 	return metric.WithAttributeSet(attribute.NewSet(slices.Concat(a.all, own)...))
 }
 
-// cached returns the options to observe a series of a row.
-func (a *attributes) cached(row int, keys []attribute.Key, values []string) []metric.ObserveOption {
-	k := cacheKey{row: row}
+// cached returns the options to observe a series of a row of that shape.
+func (a *attributes) cached(shape int, keys []attribute.Key, values []string) []metric.ObserveOption {
+	k := cacheKey{shape: shape}
 	copy(k.values[:], values)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -3,6 +3,7 @@ package otelthrottle
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -47,6 +48,7 @@ func (k kind) instrument(meter metric.Meter, name, unit, help string) (metric.Ob
 type table[R any] struct {
 	rows        []row[R]
 	instruments []metric.Observable // of the rows
+	shapes      []int               // of the rows: the first row with the same keys
 }
 
 // create makes the instruments.
@@ -55,6 +57,7 @@ func (t *table[R]) create(meter metric.Meter) error {
 	for _, r := range t.rows {
 		i, err := r.kind.instrument(meter, r.name, r.unit, r.help)
 		t.instruments, errs = append(t.instruments, i), append(errs, err)
+		t.shapes = append(t.shapes, slices.IndexFunc(t.rows, func(other row[R]) bool { return slices.Equal(other.keys, r.keys) }))
 	}
 	return errors.Join(errs...)
 }
@@ -62,12 +65,12 @@ func (t *table[R]) create(meter metric.Meter) error {
 // observed returns the instruments that the callback reports.
 func (t *table[R]) observed() []metric.Observable { return t.instruments }
 
-// report reports the series of all rows.
-func (t *table[R]) report(to metric.Observer, a *attributes, from *R) {
-	out := &output{to: to, attributes: a}
+// report reports the series of all rows of one source.
+func (t *table[R]) report(out *output, a *attributes, from *R) {
+	out.attributes = a
 	for i, r := range t.rows {
 		if r.when == nil || r.when(from) {
-			out.row, out.keys, out.instrument = i, r.keys, t.instruments[i]
+			out.shape, out.keys, out.instrument = t.shapes[i], r.keys, t.instruments[i]
 			r.read(from, out)
 		}
 	}
@@ -78,7 +81,7 @@ type output struct {
 	to         metric.Observer
 	attributes *attributes
 
-	row        int
+	shape      int
 	keys       []attribute.Key
 	instrument metric.Observable
 }
@@ -90,12 +93,12 @@ func (o *output) count(n uint64, values ...string) {
 
 // number reports a whole number.
 func (o *output) number(n int64, values ...string) {
-	o.to.ObserveInt64(o.instrument.(metric.Int64Observable), n, o.attributes.cached(o.row, o.keys, values)...)
+	o.to.ObserveInt64(o.instrument.(metric.Int64Observable), n, o.attributes.cached(o.shape, o.keys, values)...)
 }
 
 // float reports any number.
 func (o *output) float(f float64, values ...string) {
-	o.to.ObserveFloat64(o.instrument.(metric.Float64Observable), f, o.attributes.cached(o.row, o.keys, values)...)
+	o.to.ObserveFloat64(o.instrument.(metric.Float64Observable), f, o.attributes.cached(o.shape, o.keys, values)...)
 }
 
 // passing reports a series that comes and goes. A cache of the attributes of such would grow without bound.

@@ -59,13 +59,14 @@ func (s *system[M, S, R, D]) created(tel *Telemetry) func(M) {
 // collect reports all sources. An error of one source goes to otel.Handle: if the callback returned it, a reader might discard
 // the whole collection.
 func (s *system[M, S, R, D]) collect(to metric.Observer) {
+	out := &output{to: to}
 	for _, source := range s.Sources() {
 		sum, open, err := source.Read()
 		if err != nil {
 			otel.Handle(fmt.Errorf("otelthrottle: this collection leaves out %s %q: %w", s.noun, source.Name, err))
 		}
 		if open {
-			s.report(to, source.Data.base(), &sum)
+			s.report(out, source.Data.base(), &sum)
 		}
 	}
 }
@@ -79,5 +80,5 @@ type single[R any] struct {
 
 func (s *single[R]) collect(to metric.Observer) {
 	value := s.value()
-	s.report(to, s.attributes, &value)
+	s.report(&output{to: to}, s.attributes, &value)
 }
