@@ -60,7 +60,8 @@ type PriorityStats struct {
 }
 
 // Merge adds a priority of another throttle: the totals, and the present state only if that throttle is open. The probability with
-// its cause, Told and the shares of tenants become the higher ones, the limit of Slow the lower one; Priority stays.
+// its cause, the part that load reports ask for and the shares of tenants become the higher ones, the limit of Slow the lower one.
+// Priority stays.
 func (s *PriorityStats) Merge(other *PriorityStats, open bool) {
 	s.Admitted += other.Admitted
 	s.Ended.Merge(other.Ended)
