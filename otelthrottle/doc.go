@@ -77,7 +77,8 @@
 // are added to the caller's span, if it is recording:
 //
 //   - throttle.shed, if a throttle sheds a call: throttle.name, throttle.priority, throttle.cause,
-//     throttle.rejection_probability, and throttle.key for a member of a Group.
+//     throttle.rejection_probability, throttle.key for a member of a Group, and throttle.tenant.above if
+//     the tenant of the call takes more than its share ([throttle.WithTenant]).
 //   - throttle.policy.changed, on the span of the call that began or ended an alert of the policy
 //     Tiered: throttle.name, throttle.policy.alert, throttle.policy.background, and throttle.key for a
 //     member of a Group.

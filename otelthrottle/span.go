@@ -112,11 +112,14 @@ func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 	if e.Shadow || !span.IsRecording() || !b.telemetry.traces(ctx, e.Throttle, e.Priority) {
 		return
 	}
-	kv := append(make([]attribute.KeyValue, 0, 5),
+	kv := append(make([]attribute.KeyValue, 0, 6),
 		semconv.KeyName.String(validName(e.Throttle.Name())), semconv.KeyPriority.String(e.Priority.String()),
 		semconv.KeyCause.String(e.Cause.String()), semconv.KeyProbability.Float64(e.Probability))
 	if key, ok := groupKeyAttribute(e.Throttle); ok {
 		kv = append(kv, key)
+	}
+	if e.Tenant {
+		kv = append(kv, semconv.KeyTenantAbove.Bool(true))
 	}
 	addEvent(span, eventShed, kv...)
 }

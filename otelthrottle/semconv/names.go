@@ -79,7 +79,8 @@ const (
 	KeyDecision    = attribute.Key("throttle.decision")
 	KeyOutcome     = attribute.Key("throttle.outcome")
 	KeyCause       = attribute.Key("throttle.cause")
-	KeyOverloaded  = attribute.Key("throttle.overloaded") // true on the span of a call that a full backend rejected
+	KeyOverloaded  = attribute.Key("throttle.overloaded")   // true on the span of a call that a full backend rejected
+	KeyTenantAbove = attribute.Key("throttle.tenant.above") // true on the event of a shed call whose tenant takes more than its share
 	KeyErrorType   = attribute.Key("error.type")
 	KeyProbability = attribute.Key(MetricRejectionProbability)
 	KeyAlert       = attribute.Key("throttle.policy.alert") // the reason of an alert, or none
