@@ -102,7 +102,7 @@ func (t *Throttle) newTenantTable() *fairness.Table {
 	return t.tenants.table.Load()
 }
 
-// fillTenants adds the state of the tenants. A priority has two rows, of which the one with more demand counts.
+// fillTenants adds the state of the tenants.
 func (t *Throttle) fillTenants(priorities []PriorityStats) {
 	table := t.tenants.table.Load()
 	if table == nil {
@@ -110,11 +110,7 @@ func (t *Throttle) fillTenants(priorities []PriorityStats) {
 	}
 	rows := table.Rows(t.elapsed())
 	for p := range priorities {
-		row, local := rows[p], rows[t.priorities+p]
-		if local.Calls > row.Calls {
-			row = local
-		}
-		s := &priorities[p].Tenants
+		row, s := rows[t.tenantRow(rows, p)], &priorities[p].Tenants
 		s.Known, s.Above, s.Largest = true, row.Above, row.Largest
 	}
 }

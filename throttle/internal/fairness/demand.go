@@ -42,12 +42,28 @@ func (d *demand) init(exact bool) {
 	}
 }
 
-// cell returns the set of a tenant and the identity of its cell.
+// cell returns the set of a tenant and the identity of its cell. The sets of a tenant differ by row.
 func (d *demand) cell(hash uint64, row int) (*[ways]atomic.Uint64, uint64) {
-	h := (hash ^ uint64(row)*0x9E3779B97F4A7C15) * 0xD1342543DE82EF95
-	h ^= h >> 32
-	return &d.cells[h%sets], h>>(64-tagBits)<<rowBits | uint64(row)
+	id := idOf(hash)
+	return &d.cells[id%sets^setShift(row)], uint64(id/sets)<<rowBits | uint64(row)
 }
+
+// idOf returns the ID of a tenant: its tag, and its set in row 0.
+func idOf(hash uint64) uint32 {
+	h := hash * 0xD1342543DE82EF95
+	h ^= h >> 32
+	return uint32(h>>(64-tagBits)*sets | h%sets)
+}
+
+// setShift is by what the set of a tenant in a row differs from the one in row 0.
+func setShift(row int) uint32 { return uint32(row) * 37 % sets }
+
+// tenantOf returns the ID of the tenant of a cell in a set.
+func tenantOf(v uint64, set int) uint32 {
+	return uint32(v>>(idShift+rowBits))*sets | uint32(set) ^ setShift(rowOf(v))
+}
+
+func rowOf(v uint64) int { return int(v >> idShift & (1<<rowBits - 1)) }
 
 // add counts a call, and returns the number of calls of the tenant. Coin is random.
 func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, calls float64) {

@@ -34,6 +34,7 @@ type Table struct {
 	weight func(key string) float64
 	demand demand
 	shares shares
+	names  names
 }
 
 // New returns an empty table.
@@ -53,6 +54,7 @@ func New(c Config) *Table {
 func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64, coin uint64) (probability float64, above bool) {
 	at, hash := uint64(now/tick)+1, t.hash(key)
 	t.keep(at)
+	t.names.note(hash, key)
 	cell, calls := t.demand.add(hash, row, at, coin)
 	scale := t.shares.demandScale()
 	x := calls * scale / t.weightOf(key)
@@ -124,7 +126,7 @@ func (t *Table) Rows(now time.Duration) []Row {
 			if v == 0 || t.demand.age(v, at) > memory {
 				continue
 			}
-			row, calls := v>>idShift&(1<<rowBits-1), t.demand.calls(v, at)/one
+			row, calls := rowOf(v), t.demand.calls(v, at)/one
 			if v&aboveFlag != 0 {
 				rows[row].Above++
 			}

@@ -1,0 +1,62 @@
+package fairness
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTenants has the calls of a tenant in several rows.
+func TestTenants(t *testing.T) {
+	table := New(Config{Rows: 32})
+	for i := range 32 * 100 {
+		table.Decide("large", i%32, 0, 0, 0.5, 0)
+	}
+	for i := range 50 {
+		table.Decide("small", 31, 0, 0, 0.5, 0)
+		table.Decide(fmt.Sprint("tenant ", i), 7, 0, 0, 0.5, 0)
+	}
+	rows := make([]int, 32)
+	for i := range rows {
+		rows[i] = i
+	}
+	all := table.Tenants(0, rows)
+	if len(all) != 52 || all[0].ID != table.ID("large") || math.Abs(all[0].Calls-3200) > 1 || all[1].ID != table.ID("small") || all[1].Calls != 50 {
+		t.Errorf("got %d tenants, %+v first, want 52, large with 3200 calls and small with 50", len(all), all[:2])
+	}
+	if got := table.Tenants(0, rows[:1]); len(got) != 1 || got[0].Calls != 100 {
+		t.Errorf("row 0: got %+v want one tenant with 100 calls", got)
+	}
+	if got := table.Tenants(time.Minute, rows); len(got) != 0 {
+		t.Errorf("after a minute: got %d tenants want none", len(got))
+	}
+}
+
+// TestKeep has keys of the tenants that somebody looks at, and of no other.
+func TestKeep(t *testing.T) {
+	table := New(Config{Rows: 2})
+	long := strings.Repeat("é", 100)
+	want := func(moment, key, kept string) {
+		t.Helper()
+		table.Decide(key, 0, 0, 0, 0.5, 0)
+		if got := table.Key(table.ID(key)); got != kept {
+			t.Errorf("%s: got key %q want %q", moment, got, kept)
+		}
+	}
+	want("before", "ann", "")
+	table.Keep([]uint32{table.ID("ann"), table.ID(long)})
+	want("kept", "ann", "ann")
+	want("long", long, strings.Repeat("é", nameLength/2)+"…")
+	want("another", "bob", "")
+	table.Keep([]uint32{table.ID("bob"), table.ID("ann")})
+	if got := table.Key(table.ID("ann")); got != "ann" {
+		t.Errorf("without a new call: got key %q want ann", got)
+	}
+	table.Keep(make([]uint32, 1000))
+	want("no more", "ann", "")
+	if n := len(*table.names.list.Load()); n != MostNames {
+		t.Errorf("got %d names want %d", n, MostNames)
+	}
+}
