@@ -19,7 +19,9 @@
 //   - the calls in flight, and the counts in the window;
 //   - for a [throttle.Group], those of its ten worst members that shed calls;
 //   - under Details, the settings, the totals, the faults of calls and fallbacks, with Config.Slow
-//     the late calls, the limits and the oldest open call, and all of the ten worst members.
+//     the late calls, the limits and the oldest open call, and all of the ten worst members;
+//   - under Details too, how many tenants there are, how many take more than their fair share, and the
+//     ten that ask for most, by a hash of the key, or by the key after [Page.ShowTenants].
 //
 // The query selects what a link shows first: /debug/throttle?q=orders&sort=name.
 //
@@ -103,6 +105,12 @@
 //	      "written_off": 0,                         // such calls that are not in open any more
 //	      "auto": false, "learned_seconds": 0,       // of SlowAuto
 //	      "full": false                             // SlowAuto has found that calls wait in a queue
+//	    },
+//	    "tenants": {                                // of throttle.WithTenant; absent if none is known
+//	      "known": 100, "above": 1, "shed": 4200,   // shed: calls of tenants above their share, since the start
+//	      "top": [                                  // the ten that ask for most; id is a hash, or "" without a tenant
+//	        {"id": "0426d76", "key": "account 17", "share": 0.9, "above": true}  // key only after ShowTenants
+//	      ]
 //	    },
 //	    "priorities": [{
 //	      "priority": "high",

@@ -49,6 +49,7 @@ type throttleDocument struct {
 	LoadSent        string             `json:"load_sent,omitempty"`     // to clients: calm or overloaded
 	LoadReceived    string             `json:"load_received,omitempty"` // of the backend: a word of throttle.ReceivedStats
 	Slow            *slowDocument      `json:"slow,omitempty"`
+	Tenants         *tenantsDocument   `json:"tenants,omitempty"` // of throttle.WithTenant
 	Priorities      []priorityDocument `json:"priorities"`
 	Members         []memberDocument   `json:"members"`         // of a Group, worst first
 	MembersOmitted  int                `json:"members_omitted"` // members beyond those
@@ -158,6 +159,7 @@ func documentOf(r *rowStats) throttleDocument {
 		doc.Priorities[p] = r.priorities[p].document()
 	}
 	doc.addSlow(r)
+	doc.addTenants(r)
 	doc.Members, doc.MembersOmitted = r.members.documents()
 	return doc
 }

@@ -19,6 +19,7 @@ type rowState struct {
 	head       []byte // as the stream has it
 	members    []byte // likewise; nil if the row has never been a Group
 	slow       []byte // likewise; nil if Slow was never on
+	tenants    []byte // likewise; nil if there has never been a tenant
 	priorities []priorityState
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/internal/byname"
@@ -13,7 +14,8 @@ import (
 // registry holds the throttles and the sources of the page. Its locks are not held while a function
 // of the user runs. Throttle.Stats runs one: it calls Config.Now.
 type registry struct {
-	throttles byname.Registry[*throttle.Throttle, memberStats, rowStats, uint64]
+	throttles   byname.Registry[*throttle.Throttle, memberStats, rowStats, uint64]
+	showTenants atomic.Bool // with their keys
 
 	mu      sync.Mutex
 	ended   bool
@@ -23,9 +25,10 @@ type registry struct {
 
 // memberStats is the Stats of one throttle. ok is false if Stats panicked.
 type memberStats struct {
-	key   string
-	stats throttle.Stats
-	ok    bool
+	key     string
+	stats   throttle.Stats
+	tenants throttle.TenantDemand
+	ok      bool
 }
 
 // setUp lets throttles join. They are one row per name, which goes with its last open throttle.
@@ -33,7 +36,7 @@ func (g *registry) setUp() {
 	g.throttles.Kind = byname.Kind[*throttle.Throttle, memberStats, rowStats, uint64]{
 		Name:   (*throttle.Throttle).Name,
 		Data:   func(*throttle.Throttle) uint64 { return g.newID() },
-		Read:   readMember,
+		Read:   g.readMember,
 		Busy:   func(m *memberStats) bool { return !m.ok || slices.ContainsFunc(m.stats.Priorities, isInFlight) },
 		Add:    rowStats.with,
 		Clone:  func(r rowStats) rowStats { r.priorities = slices.Clone(r.priorities); return r },
@@ -81,9 +84,9 @@ func (g *registry) read() []rowStats {
 }
 
 // readMember reads one throttle. A panic of the user's Config.Now must not end the process.
-func readMember(t *throttle.Throttle) (m memberStats) {
+func (g *registry) readMember(t *throttle.Throttle) (m memberStats) {
 	defer func() { m.ok = recover() == nil }()
-	return memberStats{key: t.Key(), stats: t.Stats()}
+	return memberStats{key: t.Key(), stats: t.Stats(), tenants: t.TopTenants(maxTenants, g.showTenants.Load())}
 }
 
 // rowStats is what a row shows at one instant.
@@ -99,6 +102,7 @@ type rowStats struct {
 	exempt     uint64               // calls
 	told       string               // what the open members say to their clients; empty if nothing
 	received   string               // what their backends say; empty if nothing
+	tenants    throttle.TenantDemand
 	priorities []prioritySums
 	members    worstMembers // throttles with a key; empty if there is no Group
 }
@@ -135,6 +139,7 @@ func (r rowStats) with(m *memberStats, open bool) rowStats {
 		r.addSlow(&m.stats.Slow)
 		r.addProcessorWait(m.stats.ProcessorWait)
 		r.addLoad(&m.stats)
+		r.addTenants(m.tenants)
 		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
 		if m.key != "" {
 			r.members.add(m.key, &m.stats)

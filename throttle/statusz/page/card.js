@@ -145,6 +145,7 @@ class Card {
     const row = this.row;
     this.head = row.head;
     this.limited = row.slow?.closed ?? false;
+    this.greedy = row.tenants?.above ?? 0;
     setText(this.name.firstChild, row.label);
     setAttribute(this.name, "title", row.label);
     setAttribute(this.more, "aria-label", "Details of " + row.label.slice(0, 80));
@@ -152,6 +153,7 @@ class Card {
     if (row.instances > 1) badges.push(badge(plural(row.instances, "instance"), "instances"));
     if (row.alert !== "none") badges.push(badge("alert: " + row.alert, "alert"));
     if (this.limited) badges.push(badge("slow: limit", "alert"));
+    if (this.greedy > 0) badges.push(badge(plural(this.greedy, "tenant") + " above", "alert"));
     if (row.mixed) badges.push(badge("settings differ", "mixed"));
     this.badges.replaceChildren(...badges);
     this.node.style.setProperty("--lines", row.priorities.length);
@@ -176,7 +178,7 @@ class Card {
   update() {
     if (!this.visible) return;
     const { row, page: { model } } = this;
-    if (this.head !== row.head || this.limited !== (row.slow?.closed ?? false)) this.drawHead();
+    if (this.head !== row.head || this.limited !== (row.slow?.closed ?? false) || this.greedy !== (row.tenants?.above ?? 0)) this.drawHead();
     if (!this.lines) this.drawLines();
     const state = row.state();
     setAttribute(this.node, "data-state", state);

@@ -9,22 +9,25 @@ class Details {
     this.faults = element("div", { class: "scroll" });
     this.fallbacks = element("div", { class: "scroll" });
     this.slow = element("div", { class: "scroll" });
+    this.tenants = element("div", { class: "scroll" });
     this.drawn = "";
     const block = (title, ...nodes) => element("section", { class: "block" }, element("h3", {}, title), ...nodes);
     this.form = control.enabled ? new ControlForm(row, control) : null;
     this.node.append(block("Settings", this.settings, ...(this.form ? [this.form.node] : [])), block("Totals since the start", this.counts),
       block("Outcomes of admitted calls", this.faults), block("Fallbacks", this.fallbacks),
-      this.slowBlock = block("Slow calls", this.slow));
+      this.slowBlock = block("Slow calls", this.slow),
+      this.tenantsBlock = block("Tenants", this.tenants));
   }
 
   update(row) {
     this.form?.update(row);
-    const drawn = JSON.stringify([row.head, row.slow, row.priorities.map((l) => l.total)]);
+    const drawn = JSON.stringify([row.head, row.slow, row.tenants, row.priorities.map((l) => l.total)]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     this.drawSettings(row);
     this.drawCounts(row);
     this.drawSlow(row);
+    this.drawTenants(row);
     const words = this.model;
     this.drawCountsBy(this.faults, row, (l) => l.total.ended, "No call has ended yet.",
       (o, f) => [words.outcomes[o], f === 0 ? "no error" : words.faults[f]], ["Outcome", "Fault"]);
@@ -84,6 +87,21 @@ class Details {
     this.slow.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], slow.calls.map((c) => c[of])])));
     const learned = slow.full ? "; the backend is full" : slow.auto ? "; learned, and the backend is not full" : "";
     if (!off) this.slow.append(element("p", { class: "aside" }, plural(slow.open, "open call") + oldest + lost + learned));
+  }
+
+  // drawTenants draws the tenants that ask for most.
+  drawTenants({ tenants }) {
+    this.tenantsBlock.hidden = tenants === null;
+    if (tenants === null) return;
+    const { known, above, shed, top } = tenants;
+    const lines = top.map((t) => element("tr", {},
+      element("th", { scope: "row" }, element("bdi", {}, t.id === "" ? "no tenant" : printable(t.key ?? "") || "#" + t.id)),
+      element("td", {}, t.above ? "above its share" : ""), element("td", { class: "number" }, percentText(t.share))));
+    const head = [["Tenant"], ["Now"], ["Of the calls", "number"]];
+    this.tenants.replaceChildren(
+      element("p", { class: "aside" }, `${plural(known, "tenant")}, ${grouped.format(above)} above the fair share; ${plural(shed, "call")} of such tenants shed since the start`),
+      element("table", { class: "sheet counts" }, element("thead", {}, element("tr", {}, ...head.map(([title, kind = ""]) => element("th", { scope: "col", class: kind }, title)))),
+        element("tbody", {}, ...lines)));
   }
 
   // drawCountsBy draws a table of counts by outcome and fault.

@@ -85,6 +85,7 @@ class Row {
     this.priorities = [];
     this.setMembers({ members: [], members_omitted: 0 });
     this.setSlow(null);
+    this.setTenants(null);
     this.setHead(head);
   }
 
@@ -103,6 +104,9 @@ class Row {
 
   // setSlow sets what Config.Slow does, or null.
   setSlow(slow) { this.slow = slow; }
+
+  // setTenants sets what the tenants ask for, or null.
+  setTenants(tenants) { this.tenants = tenants; }
 
   // limit returns the open calls at which a call of a priority is refused, or 0.
   limit(p) { return this.slow?.calls[p]?.limit ?? 0; }
@@ -135,10 +139,11 @@ class Model {
     this.times = snapshot.times;
     this.rows = new Map();
     this.sources = new Map(snapshot.sources.map((s) => [s.id, s]));
-    for (const { figures, history, samples, members = [], members_omitted = 0, slow = null, ...head } of snapshot.throttles) {
+    for (const { figures, history, samples, members = [], members_omitted = 0, slow = null, tenants = null, ...head } of snapshot.throttles) {
       const row = new Row(head);
       row.setMembers({ members, members_omitted });
       row.setSlow(slow);
+      row.setTenants(tenants);
       row.priorities.forEach((priority, p) => {
         if (figures[p]) priority.setFigures(figures[p]);
         if (history[p]) priority.setHistory(history[p], samples);
@@ -189,6 +194,7 @@ class Model {
     for (const { id, ...members } of sample.members ?? []) this.rows.get(id)?.setMembers(members);
     if (sample.processor) this.process.processor = sample.processor[0];
     for (const { id, slow } of sample.slow ?? []) this.rows.get(id)?.setSlow(slow);
+    for (const { id, tenants } of sample.tenants ?? []) this.rows.get(id)?.setTenants(tenants);
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
     for (const row of this.rows.values()) {

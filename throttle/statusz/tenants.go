@@ -1,0 +1,74 @@
+package statusz
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// maxTenants is how many tenants a row shows.
+const maxTenants = 10
+
+// tenantsDocument is the demand of the tenants of a row. Of several throttles, it is that of the one with the most
+// tenants, because each has its own hashes; except Shed, which is the sum.
+type tenantsDocument struct {
+	Known int              `json:"known"`
+	Above int              `json:"above"`
+	Shed  uint64           `json:"shed"`
+	Top   []tenantDocument `json:"top"`
+}
+
+type tenantDocument struct {
+	ID    string  `json:"id"`
+	Key   string  `json:"key,omitempty"`
+	Share float64 `json:"share"`
+	Above bool    `json:"above"`
+}
+
+// ShowTenants sets whether the page shows the keys of the ten tenants of a throttle that ask for most: see
+// [throttle.WithTenant]. By default it shows only a hash, because a key may be the name of a customer. A key is
+// shown from the tenant's next call on.
+func (p *Page) ShowTenants(show bool) {
+	if p.valid() {
+		p.registry.showTenants.Store(show)
+	}
+}
+
+// addTenants keeps the demand of the open throttle with the most tenants.
+func (r *rowStats) addTenants(d throttle.TenantDemand) {
+	if d.Known > r.tenants.Known {
+		r.tenants = d
+	}
+}
+
+// addTenants adds the tenants of the row, if there are some.
+func (d *throttleDocument) addTenants(r *rowStats) {
+	if r.tenants.Known == 0 {
+		return
+	}
+	d.Tenants = &tenantsDocument{Known: r.tenants.Known, Above: r.tenants.Above}
+	for p := range r.priorities {
+		d.Tenants.Shed += r.priorities[p].Tenants.Shed
+	}
+	for _, t := range r.tenants.Top {
+		d.Tenants.Top = append(d.Tenants.Top, tenantDocument{t.ID, t.Key, math.Round(1000*t.Share) / 1000, t.Above})
+	}
+}
+
+// appendTenants adds the tenants of the row to d, if they have changed. Null means that there are none.
+func (r *rowState) appendTenants(doc *throttleDocument, d *delta) {
+	if doc.Tenants == nil && r.tenants == nil {
+		return
+	}
+	tenants := appendJSON(nil, doc.Tenants)
+	if bytes.Equal(tenants, r.tenants) {
+		return
+	}
+	r.tenants = tenants
+	d.tenants = appendItem(d.tenants, func(b []byte) []byte {
+		b = append(strconv.AppendUint(append(b, `{"id":`...), r.id, 10), `,"tenants":`...)
+		return append(append(b, tenants...), '}')
+	})
+}
