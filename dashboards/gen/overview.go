@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
@@ -23,7 +24,7 @@ func overview() grafana.Dashboard {
 		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
 		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
 		{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
-		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: append(reasonPanels(), decisionPanels()...)},
+		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: slices.Concat(reasonPanels(), decisionPanels(), tenantPanels())},
 		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
 		{Title: "Retries", Height: 10, Collapsed: true, Panels: retryPanels()},
 		{Title: "Settings", Height: 10, Collapsed: true, Panels: settingsPanels()},
