@@ -40,6 +40,7 @@ func TestEverythingIsEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
 // TestRulesKeepPlaces checks that rules and Alertmanager group and join by cluster and namespace: one cluster must not hide another.
 func TestRulesKeepPlaces(t *testing.T) {
 	for file, lists := range map[string]*regexp.Regexp{

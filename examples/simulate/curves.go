@@ -41,9 +41,31 @@ func curves(of result) []curve {
 			all = append(all, c)
 		}
 	}
+	if len(of.scenario.Tenants) > 0 {
+		all = tenantCurves(of)
+	}
 	goodput := look("goodput, % of what the backend could serve", color.NRGBA{A: 0xff}, 1.2, 4, 4)
 	goodput.points = shares(s.Useful, servable(of), phases)
 	return append(all, goodput)
+}
+
+// tenantCurves returns a curve for the tenant with the most calls, and one for all others together.
+func tenantCurves(of result) []curve {
+	var offered, succeeded [2][]float64
+	for i, others := range of.Series.Modest {
+		all := overload.Part{}
+		for p, n := range of.Series.Offered[i] {
+			all.Offered += n
+			all.Succeeded += of.Series.Succeeded[i][p]
+		}
+		offered[0], succeeded[0] = append(offered[0], others.Offered), append(succeeded[0], others.Succeeded)
+		offered[1], succeeded[1] = append(offered[1], all.Offered-others.Offered), append(succeeded[1], all.Succeeded-others.Succeeded)
+	}
+	all := []curve{looks()[0], looks()[1]}
+	for k, name := range []string{"the other tenants", "the largest tenant"} {
+		all[k].name, all[k].points = name, shares(succeeded[k], offered[k], of.scenario.Cases[0].Phases)
+	}
+	return all
 }
 
 // looks returns a curve without points for each priority. The colours are distinct for colour-blind

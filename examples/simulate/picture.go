@@ -54,6 +54,9 @@ func pictureOf(r report) picture {
 		if !plottable(scenario) || !slices.ContainsFunc(r.results, played) {
 			continue
 		}
+		if len(scenario.Tenants) > 0 {
+			p.title = "Calls that succeed, by tenant"
+		}
 		var panels []panel
 		for _, policy := range r.settings.policies {
 			panels = append(panels, panelOf(r, scenario, policy))

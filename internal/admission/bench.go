@@ -126,6 +126,9 @@ func (b *bench) run(r row, subject string) (*run, error) {
 		share = all
 	}
 	arrivals := schedule(b.seed, r.load(base))
+	if r.tenants {
+		crowd(b.seed, arrivals, r.highShare)
+	}
 	st, err := b.open(subject, r.shape, r.clients, r.listens)
 	if err != nil {
 		return nil, err

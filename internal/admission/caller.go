@@ -77,6 +77,9 @@ func get(ctx context.Context, client *http.Client, url string, p throttle.Priori
 		return failed
 	}
 	request.Header.Set(priorityHeader, p.String())
+	if tenant := throttle.TenantFromContext(ctx); tenant != "" {
+		request.Header.Set(tenantHeader, tenant)
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return outcomeOf(ctx, err)

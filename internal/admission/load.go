@@ -23,6 +23,9 @@ func offer(call caller, arrivals []arrival) []record {
 		requests.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
+			if a.tenant != "" {
+				ctx = throttle.WithTenant(ctx, a.tenant)
+			}
 			begin := time.Now()
 			o := call(ctx, a.priority)
 			records[i] = record{arrival: a, outcome: o, latency: time.Since(begin), lag: begin.Sub(start) - a.at}

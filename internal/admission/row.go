@@ -16,6 +16,9 @@ type row struct {
 	clients int                            // HTTP clients of ours, each with a throttle of its own; 0: one bare client
 	listens bool                           // these clients read load reports
 
+	tenants   bool    // see crowd
+	highShare float64 // of the requests of tenants
+
 	rateOfAll bool // the rate is a multiple of what the server could serve if it were alone, not of what remains
 	goodOfAll bool // good answers are a share of that, too
 }

@@ -14,9 +14,9 @@ const (
 	measure = 8 * time.Second
 )
 
-// allRows returns the rows in the order of issue 37.
+// allRows returns the rows in the order of issue 37, and those of issue 44.
 func allRows() []row {
-	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), otherWorkRows(), memoryRows())
+	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), otherWorkRows(), memoryRows(), tenantRows())
 }
 
 // steady returns a row with a steady load on the plain server.

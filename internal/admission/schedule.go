@@ -14,7 +14,8 @@ const priorities = 4
 type arrival struct {
 	at       time.Duration // since the start of the load
 	priority throttle.Priority
-	burst    bool // it arrives together with others
+	tenant   string // see crowd; otherwise empty
+	burst    bool   // it arrives together with others
 }
 
 // phase is a part of the load: a burst at its beginning, then independent arrivals at a mean rate.

@@ -21,6 +21,7 @@ import (
 const (
 	subjectNone     = "none"
 	subjectOurs     = "ours"
+	subjectUnfair   = "unfair" // ours without tenants
 	subjectGoZero   = "go-zero"
 	subjectAegis    = "aegis"
 	subjectFailsafe = "failsafe"
@@ -28,7 +29,7 @@ const (
 
 // allSubjects returns the names of the subjects.
 func allSubjects() []string {
-	return []string{subjectNone, subjectOurs, subjectGoZero, subjectAegis, subjectFailsafe}
+	return []string{subjectNone, subjectOurs, subjectUnfair, subjectGoZero, subjectAegis, subjectFailsafe}
 }
 
 // speaks reports whether the benchmark has a subject for a protocol. Peers have HTTP only.
@@ -43,14 +44,16 @@ func guardHTTP(spec serverSpec, next http.Handler) (http.Handler, error) {
 	switch spec.Subject {
 	case subjectNone:
 		return next, nil
-	case subjectOurs:
+	case subjectOurs, subjectUnfair:
 		t, err := throttle.New(throttle.Config{Name: "admission"})
 		if err != nil {
 			return nil, err
 		}
-		return httpthrottle.Middleware(t, httpthrottle.MiddlewareConfig{
-			Priority: priorityOf, Tell: func(*http.Request) bool { return true },
-		})(next), nil
+		config := httpthrottle.MiddlewareConfig{Priority: priorityOf, Tell: func(*http.Request) bool { return true }}
+		if spec.Subject == subjectOurs {
+			config.Tenant = func(r *http.Request) string { return r.Header.Get(tenantHeader) }
+		}
+		return httpthrottle.Middleware(t, config)(next), nil
 	case subjectGoZero:
 		return guardGoZero(int64(900*spec.Share), next), nil
 	case subjectAegis:

@@ -68,6 +68,9 @@ func (t *table) verdict(r *run) string {
 	if r.strangers > mostStrange {
 		texts = append(texts, strangersWarning(r.strangers))
 	}
+	if r.row.tenants {
+		texts = append(texts, "the 99: "+figure(r.modestSuccess()))
+	}
 	return strings.Join(texts, "; ")
 }
 

@@ -12,6 +12,7 @@ const width = 250 * time.Millisecond
 // offered. Work is counted at the time at which it was done.
 type entry struct {
 	offered, admitted, succeeded Tiers
+	modest                       Part    // of all tenants but the largest
 	resent                       float64 // retries that reached the backend
 	useful, wasted               float64 // work
 	capacity                     float64 // calls that the backend has the capacity to serve
@@ -24,6 +25,7 @@ type record struct {
 	entries        []entry
 	clients        []clientCounts
 	tenants        []tenantCounts
+	largest        int  // the tenant with the most calls
 	calm           bool // no phase is disturbed
 	open, mostOpen int  // admitted calls without an answer
 
@@ -78,6 +80,9 @@ func (r *record) at(t time.Duration) *entry {
 func (r *record) offer(o offer) *entry {
 	e := r.at(o.at)
 	e.offered[o.priority]++
+	if r.isModest(o) {
+		e.modest.Offered++
+	}
 	if !o.fails {
 		e.servable++
 	}
@@ -94,6 +99,9 @@ func (r *record) offer(o offer) *entry {
 func (r *record) success(o offer) {
 	e := r.at(o.at)
 	e.succeeded[o.priority]++
+	if r.isModest(o) {
+		e.modest.Succeeded++
+	}
 	if e.disturbed || r.calm {
 		r.clients[o.client].succeeded++
 	}
@@ -134,6 +142,7 @@ func total(entries []entry) entry {
 		sum.offered.add(&e.offered)
 		sum.admitted.add(&e.admitted)
 		sum.succeeded.add(&e.succeeded)
+		sum.modest.add(e.modest, 1)
 		sum.resent += e.resent
 		sum.useful += e.useful
 		sum.wasted += e.wasted
@@ -161,6 +170,7 @@ func (t *Tiers) sum() float64 {
 // Series has the counts of a run second by second, as the mean of its cases.
 type Series struct {
 	Offered, Admitted, Succeeded []Tiers   // calls, by priority
+	Modest                       []Part    // calls of all tenants but the largest
 	Capacity                     []float64 // calls that the backend had the capacity to serve
 	Useful                       []float64 // calls that it served before their callers timed out
 	Disturbed                    []bool
@@ -169,7 +179,7 @@ type Series struct {
 // newSeries returns a series of n seconds without calls.
 func newSeries(n int) Series {
 	return Series{
-		Offered: make([]Tiers, n), Admitted: make([]Tiers, n), Succeeded: make([]Tiers, n),
+		Offered: make([]Tiers, n), Admitted: make([]Tiers, n), Succeeded: make([]Tiers, n), Modest: make([]Part, n),
 		Capacity: make([]float64, n), Useful: make([]float64, n), Disturbed: make([]bool, n),
 	}
 }
@@ -185,6 +195,7 @@ func seriesOf(records []*record) Series {
 			entries := r.entries[i*perSecond : min((i+1)*perSecond, len(r.entries))]
 			sum := total(entries)
 			s.Offered[i], s.Admitted[i], s.Succeeded[i] = sum.offered, sum.admitted, sum.succeeded
+			s.Modest[i] = sum.modest
 			s.Capacity[i], s.Useful[i], s.Disturbed[i] = sum.capacity, sum.useful, entries[0].disturbed
 		}
 		all = append(all, s)
@@ -221,6 +232,7 @@ func (s *Series) addSecond(t *Series, i int, share float64) {
 		s.Admitted[i][p] += share * t.Admitted[i][p]
 		s.Succeeded[i][p] += share * t.Succeeded[i][p]
 	}
+	s.Modest[i].add(t.Modest[i], share)
 	s.Capacity[i] += share * t.Capacity[i]
 	s.Useful[i] += share * t.Useful[i]
 	s.Disturbed[i] = s.Disturbed[i] || t.Disturbed[i]

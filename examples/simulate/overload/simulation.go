@@ -54,9 +54,7 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		record:  newRecord(c.Phases, c.Clients, capacity),
 		tenants: newTenantMix(r.scenario.Tenants, newRand(r.seed, r.scenario.Name, c.Name, "tenants")),
 	}
-	for _, t := range r.scenario.Tenants {
-		sim.record.tenants = append(sim.record.tenants, tenantCounts{Tenant: t})
-	}
+	sim.record.setTenants(r.scenario.Tenants)
 	switch r.scenario.Backend {
 	case Queue:
 		sim.queue = newQueue(r.cost, capacity)

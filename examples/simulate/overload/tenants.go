@@ -89,6 +89,28 @@ type tenantCounts struct {
 	offered, succeeded float64
 }
 
+// Part has some of the calls of a second.
+type Part struct{ Offered, Succeeded float64 }
+
+// add adds a share of q.
+func (p *Part) add(q Part, share float64) {
+	p.Offered += share * q.Offered
+	p.Succeeded += share * q.Succeeded
+}
+
+// isModest reports whether a call is of another tenant than the largest.
+func (r *record) isModest(o offer) bool { return len(r.tenants) > 0 && o.tenant != r.largest }
+
+// setTenants prepares the record for the tenants of a scenario.
+func (r *record) setTenants(tenants []Tenant) {
+	for i, t := range tenants {
+		r.tenants = append(r.tenants, tenantCounts{Tenant: t})
+		if t.Share > tenants[r.largest].Share {
+			r.largest = i
+		}
+	}
+}
+
 // fairShares returns how many calls each tenant gets if what all got is shared by max-min fairness.
 func fairShares(counts []tenantCounts) []float64 {
 	order, left, weights := make([]int, len(counts)), 0.0, 0.0

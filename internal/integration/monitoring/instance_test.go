@@ -231,7 +231,7 @@ func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 		}
 		for n, e := range endings() {
 			i.call(ctx, i.hostile, throttle.High, e, i.fallback(n))
-			i.call(ctx, i.hostile, throttle.Low, e, nil)
+			i.call(throttle.WithTenant(ctx, hostileName), i.hostile, throttle.Low, e, nil)
 		}
 	}
 	for p := range throttle.Priority(throttle.StandardPriorities + 1) { // the last of which there is not

@@ -12,9 +12,9 @@ const (
 	nameLength = 48
 )
 
-// names has the keys of the tenants that somebody looks at. Those of others are not kept.
+// names has the keys of the tenants that a caller of Keep has named. Those of others are not kept.
 type names struct {
-	list atomic.Pointer[[]name] // nil before somebody looks
+	list atomic.Pointer[[]name] // nil before Keep
 }
 
 type name struct {
