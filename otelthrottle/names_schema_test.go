@@ -126,6 +126,7 @@ func schema() map[string]definition {
 		"throttle.control.version": {
 			"gauge", "{document}", "A number made of the document that was last applied: processes with the same document have the same.", []string{""},
 		},
+		"throttle.slow.full":   {"gauge", "{throttle}", "Throttles with SlowAuto that have found calls waiting in a queue.", []string{name}},
 		"throttle.slow.oldest": {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 		"throttle.overloads":   {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
 		"throttle.load.sent": {

@@ -256,7 +256,7 @@ func someThrottles(t *testing.T) []throttle.Stats {
 	first.Load.Shed[throttle.High] = 0.75
 	second := throttle.Stats{
 		Policy: throttle.Tiered, State: throttle.PolicyState{Background: 0.2}, Exempt: 10,
-		Slow:     throttle.SlowStats{Slow: time.Second, Auto: true, Learned: time.Second, Open: 90, Oldest: 3 * time.Second},
+		Slow:     throttle.SlowStats{Slow: time.Second, Auto: true, Full: true, Learned: time.Second, Open: 90, Oldest: 3 * time.Second},
 		Received: throttle.ReceivedStats{Known: true, Calm: true}, Priorities: []throttle.PriorityStats{calls(10), {}},
 	}
 	second.Priorities[throttle.High].Probability, second.Priorities[throttle.High].Told = 0.5, 0

@@ -50,6 +50,11 @@ func slowRows() []row[throttleSum] {
 			help: "How long the oldest call has been without an answer.", when: watched,
 			read: func(sum *throttleSum, to *output) { to.float(sum.slow.oldest) },
 		},
+		{
+			kind: gauge, name: semconv.MetricSlowFull, unit: "{throttle}",
+			help: "Throttles with SlowAuto that have found calls waiting in a queue.", when: watched,
+			read: func(sum *throttleSum, to *output) { to.number(sum.slow.full) },
+		},
 	}
 }
 
@@ -59,6 +64,7 @@ type slowSum struct {
 	throttles                   int     // with Config.Slow, or with a learned one
 	configured, learned, oldest float64 // the highest
 	open                        int64
+	full                        int64 // throttles whose SlowAuto has found a queue
 }
 
 func (s *slowSum) add(stats *throttle.SlowStats) {
@@ -68,6 +74,9 @@ func (s *slowSum) add(stats *throttle.SlowStats) {
 	s.throttles++
 	s.oldest = max(s.oldest, stats.Oldest.Seconds())
 	if stats.Auto {
+		if stats.Full {
+			s.full++
+		}
 		s.learned = max(s.learned, stats.Learned.Seconds())
 		return
 	}

@@ -23,6 +23,7 @@
 //	throttle.slow.open             up-down counter  {call}
 //	throttle.slow.threshold        gauge            s           throttle.slow.source
 //	throttle.slow.oldest           gauge            s
+//	throttle.slow.full             gauge            {throttle}
 //	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
 //	throttle.calls.exempt          counter          {call}
 //	throttle.overloads             counter          {call}
@@ -254,6 +255,7 @@
 //	throttle_slow_open
 //	throttle_slow_threshold_seconds
 //	throttle_slow_oldest_seconds
+//	throttle_slow_full
 //	throttle_mode
 //	throttle_calls_exempt_total
 //	throttle_overloads_total

@@ -19,6 +19,7 @@ const (
 	MetricSlowOpen             = "throttle.slow.open"
 	MetricSlowThreshold        = "throttle.slow.threshold"
 	MetricSlowOldest           = "throttle.slow.oldest"
+	MetricSlowFull             = "throttle.slow.full"
 	MetricMode                 = "throttle.mode"
 	MetricCallsExempt          = "throttle.calls.exempt"
 	MetricOverloads            = "throttle.overloads"
