@@ -30,13 +30,6 @@ func under(s sdktrace.Sampler) context.Context {
 	return ctx
 }
 
-// spans returns a context for each kind of span that a caller may have.
-func spans() map[string]context.Context {
-	return map[string]context.Context{
-		"no span": context.Background(), "unsampled": under(sdktrace.NeverSample()), "sampled": under(sdktrace.AlwaysSample()),
-	}
-}
-
 // BenchmarkCall makes a call that ends well: the default first, the bare throttle and one Record beside it.
 func BenchmarkCall(b *testing.B) {
 	quiet := []otelthrottle.Option{otelthrottle.WithoutDuration(), otelthrottle.WithoutSpans()}

@@ -9,15 +9,10 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// accepted, rejected and shedOwn name series of throttle.calls of the throttle db.
+// accepted names a series of throttle.calls of the throttle db.
 func accepted(p throttle.Priority) string {
 	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
 		"throttle.decision", "admitted", "throttle.outcome", "accepted")
-}
-
-func rejected(p throttle.Priority) string {
-	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
-		"throttle.decision", "admitted", "throttle.outcome", "rejected", "error.type", "availability")
 }
 
 // present names a series that has only the throttle's name, db, and a priority.
