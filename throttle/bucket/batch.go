@@ -30,6 +30,9 @@ type batch struct {
 	err    error
 }
 
+// isEmpty reports whether all callers have left.
+func (b *batch) isEmpty() bool { return len(b.early)+len(b.late) == b.size }
+
 // start prepares the call for those who have not left, and reports whether there are some.
 func (b *batch) start(l *Limiter) bool {
 	b.sent, b.early, b.late = true, append(b.early, b.late...), nil

@@ -20,13 +20,22 @@ const (
 
 // call makes the call for a batch that was started. It returns the next batch to call for, if there is one.
 func (p *part) call(ctx context.Context, l *Limiter, b *batch) (next *batch) {
-	d, err := l.askOne(ctx, p, b)
-	next = p.finish(ctx, l, b, d, err)
-	if l.many != nil {
-		p.endCall(l)
-	}
-	return next
+	d, err := Decision{}, errGoexit
+	defer func() {
+		next = p.finish(ctx, l, b, d, err)
+		if l.many != nil {
+			p.endCall(l)
+		}
+		if next != nil && errors.Is(err, errGoexit) { // this goroutine cannot make the next call
+			go p.callAll(l, next)
+		}
+	}()
+	d, err = l.askOne(ctx, p, b)
+	return nil
 }
+
+// errGoexit is the error of a call on a goroutine that the store has ended.
+var errGoexit = errors.New("the store has ended the goroutine of its caller")
 
 // callAll makes the call for a batch, and then for the batches after it.
 func (p *part) callAll(l *Limiter, b *batch) {

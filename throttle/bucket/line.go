@@ -113,6 +113,9 @@ func (p *part) finish(ctx context.Context, l *Limiter, b *batch, d Decision, err
 // caller must call for it.
 func (p *part) release(l *Limiter, key string, s *keyState) (next *batch) {
 	s.inFlight = false
+	if s.next != nil && s.next.isEmpty() {
+		s.next = nil
+	}
 	if b := s.next; b != nil {
 		direct, err := p.enter(l, b)
 		if direct {
