@@ -48,7 +48,13 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 	if !c.valid() {
 		return errNil
 	}
-	_, _, err := c.admit(ctx)
+	e := c.entry()
+	if e.admitsAll { // the usual case, without a call of another function
+		c.manager.wantRound()
+		c.manager.count(Closed, admitted)
+		return nil
+	}
+	_, err := c.manager.decide(ctx, c.key, e)
 	return err
 }
 
@@ -60,7 +66,13 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	if !m.valid() {
 		return errNil
 	}
-	_, err := m.admit(ctx, k, m.lookup(k))
+	e := m.lookup(k)
+	if e.admitsAll {
+		m.wantRound()
+		m.count(Closed, admitted)
+		return nil
+	}
+	_, err := m.decide(ctx, k, e)
 	return err
 }
 
@@ -113,7 +125,12 @@ func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, 
 // admit decides about a call. It returns the circuit's state and generation.
 func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	e := c.entry()
-	state, err := c.manager.admit(ctx, c.key, e)
+	if e.admitsAll {
+		c.manager.wantRound()
+		c.manager.count(Closed, admitted)
+		return Closed, e.Generation, nil
+	}
+	state, err := c.manager.decide(ctx, c.key, e)
 	return state, e.Generation, err
 }
 
@@ -127,13 +144,9 @@ func (c *Circuit) entry() *entry {
 	return e
 }
 
-// admit decides about a call. It returns the circuit's state, and an error if the call is shed.
-func (m *Manager) admit(ctx context.Context, k Key, e *entry) (State, error) {
+// decide decides about a call. It returns the circuit's state, and an error if the call is shed.
+func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 	m.wantRound()
-	if e.admitsAll { // the usual case
-		m.count(Closed, admitted)
-		return Closed, nil
-	}
 	state, refusal := m.evaluate(k, e)
 	if refusal == nil {
 		m.count(state, admitted)
