@@ -60,7 +60,7 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 }
 
 // TestCall_CallersLeave checks that the tokens of callers that left are given back, and that a
-// question whose caller left before the flight is not sent.
+// batch whose caller left before the call is not sent.
 func TestCall_CallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
@@ -80,7 +80,7 @@ func TestCall_CallersLeave(t *testing.T) {
 		}
 		leaveEarly()
 		synctest.Wait()
-		time.Sleep(10 * time.Millisecond) // the flight of the last two starts
+		time.Sleep(10 * time.Millisecond) // the call for the last two starts
 		leaveLate()
 		synctest.Wait()
 		close(gate)
@@ -95,7 +95,7 @@ func TestCall_CallersLeave(t *testing.T) {
 }
 
 // TestCall_MaxWaiting checks that the questions above the bound are decided at once, and that no
-// caller of a store without answers waits longer than two timeouts: for its turn, and for its flight.
+// caller of a store without answers waits longer than two timeouts: for its turn, and for its call.
 func TestCall_MaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRemote()
@@ -125,9 +125,9 @@ func TestCall_MaxWaiting(t *testing.T) {
 	})
 }
 
-// TestCall_CallersWaitForTheirFlight checks that a question which has waited for a flight has the
+// TestCall_WaitsForItsTurn checks that a batch that has waited for its call has the
 // whole timeout from then on.
-func TestCall_CallersWaitForTheirFlight(t *testing.T) {
+func TestCall_WaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
@@ -199,9 +199,9 @@ func (w wrong) TakeMany(ctx context.Context, rs []store.Request) []store.Answer 
 // as long as the store answers. A store without answers makes them wait for two timeouts at most.
 func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
-		stops    time.Duration // no flight is answered later
-		byPolicy int64
-	}{"answers": {time.Hour, 0}, "stops": {300 * time.Millisecond, 2000 - 128*7}} {
+		stops       time.Duration // no call is answered later
+		least, most int64         // decisions of the policy; how many callers are served at once depends on the scheduler
+	}{"answers": {time.Hour, 0, 0}, "stops": {300 * time.Millisecond, 100, 2000 - 128*3}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := slowMany{many: many{newRemote()}, until: time.Now().Add(c.stops)}
@@ -219,8 +219,8 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 					})
 				}
 				all.Wait()
-				if n := byPolicy.Load(); n > c.byPolicy+128 || n < c.byPolicy-128 {
-					t.Errorf("the policy decided %d, want about %d", n, c.byPolicy)
+				if n := byPolicy.Load(); n < c.least || n > c.most {
+					t.Errorf("the policy decided %d, want %d to %d", n, c.least, c.most)
 				}
 				time.Sleep(time.Second)
 			})
@@ -243,7 +243,7 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 	return s.many.TakeMany(ctx, rs)
 }
 
-// TestCall_NotSent checks that a flight which found no connection is made again, once.
+// TestCall_NotSent checks that a call which found no connection is made again, once.
 func TestCall_NotSent(t *testing.T) {
 	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {
 		synctest.Test(t, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCall_NotSent(t *testing.T) {
 			for i := range 3 {
 				all.Go(func() {
 					if _, err := l.Decide(t.Context(), strconv.Itoa(i)); !errors.Is(err, want) {
-						t.Errorf("%d flights without a connection: %v, want %v", failures, err, want)
+						t.Errorf("%d calls without a connection: %v, want %v", failures, err, want)
 					}
 				})
 			}

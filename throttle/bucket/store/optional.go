@@ -29,8 +29,8 @@ type Answer struct {
 // connection of a pool.
 type Bounded interface {
 	Store
-	// MaxCalls returns that number. A limiter makes no more calls at the same time. Without a bound of its
-	// own, a limiter's Config.MaxCalls is the only one.
+	// MaxCalls returns that number. A limiter makes at most that many calls of a [ManyTaker] at the same
+	// time, and at most Config.MaxCalls. It collects further requests.
 	MaxCalls() int
 }
 

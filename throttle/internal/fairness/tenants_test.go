@@ -34,7 +34,7 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// TestKeep has keys of the tenants that somebody looks at, and of no other.
+// TestKeep has keys of the tenants that Keep names, and of no other.
 func TestKeep(t *testing.T) {
 	table := New(Config{Rows: 2})
 	long := strings.Repeat("é", 100)
