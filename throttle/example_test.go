@@ -91,14 +91,14 @@ func Example_overload() {
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.99 cause=above
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.77 cause=own
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.11 cause=own
-	// high      accepted 5855  rejected  144  shed    1  probability 0.00
-	// important accepted  134  rejected  143  shed 5723  probability 0.99
-	// medium    accepted    5  rejected   10  shed 5985  probability 1.00
-	// low       accepted    6  rejected   12  shed 5982  probability 1.00
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=144
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5723 peak_probability=1.00 faults.availability=143
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5985 peak_probability=1.00 faults.availability=10
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5982 peak_probability=1.00 faults.availability=12
+	// high      accepted 5928  rejected   71  shed    1  probability 0.00
+	// important accepted   63  rejected   64  shed 5873  probability 0.90
+	// medium    accepted    6  rejected    7  shed 5987  probability 1.00
+	// low       accepted    3  rejected    7  shed 5990  probability 1.00
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=71
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5873 peak_probability=1.00 faults.availability=64
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5987 peak_probability=1.00 faults.availability=7
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5990 peak_probability=1.00 faults.availability=7
 }
 
 // stable leaves out of a log what is different each time.

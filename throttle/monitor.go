@@ -33,6 +33,7 @@ type stance struct {
 	relieved   bool    // open, and the top tier sheds nothing either
 	hold       hold    // by a trial
 	background float64 // share of the answers: rejections that do not count as overload
+	saidFull   bool    // the backend has said in this alert that it is overloaded
 	since      time.Duration
 }
 
@@ -67,7 +68,6 @@ type monitor struct {
 	forgiven   float64       // ratio of the errors that were found in this alert
 	trial      trial
 	joined     joined
-	saidFull   bool          // the backend said so in this alert
 	doubtUntil time.Duration // a trial has found that the backend was not calm
 	relief     relief
 }

@@ -30,6 +30,10 @@ const (
 	// More rejections than the target make the supply fall slowly, because the share of the calls that are
 	// accepted falls by itself.
 	fall, leastChange = 0.05, 0.9
+	// A rejection of which the backend said that it is full counts 1 + fullWeight times: there is no need to leave
+	// room for errors. And the supply grows by fullGrowth at most after such ones. With few answers it is chance
+	// whether there was a rejection, and the clients that saw none would send twice as much.
+	fullWeight, fullGrowth = 3, 0.3
 )
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
@@ -73,6 +77,7 @@ type pool struct {
 	alert         bool
 	slow          bool    // late calls count as rejected
 	full          float64 // share of the rejections of which the backend said that it is full
+	saidFull      bool    // in a load report
 	asked, wanted float64 // calls of the window, and in demand
 	hold          hold
 }
@@ -81,7 +86,7 @@ type pool struct {
 // recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
 // documented formula.
 func newPool(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool) pool {
-	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow, hold: s.hold}
+	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow, saidFull: s.saidFull, hold: s.hold}
 	if o.alert {
 		o.demand, o.probes = recent, padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
@@ -184,21 +189,25 @@ func (o *pool) share() float64 {
 }
 
 // change returns how much larger the supply becomes. As the rejections of the window approach target times
-// the accepted calls, it falls from k to 1. Those of which the backend said that it is full count twice:
-// there is no need to leave room for errors; but not late calls. The whole window counts, because few rejections are recent. If
-// few of them are recent for the window, they have ended, and count less; not if calls are late: those come
-// in bursts, and would be forgotten in between.
+// the accepted calls, it falls from k to 1. Those of which the backend said that it is full count more, and let
+// it grow less; but not late calls. The whole window counts, because few rejections are recent. If few of them
+// are recent for the window, they have ended, and count less; not if calls are late: those come in bursts, and
+// would be forgotten in between.
 func (o *pool) change(c *claims) float64 {
 	rejected := o.counted * c.rejected
 	if !o.slow {
 		latest := window.Sum(o.demand)
 		rejected = min(rejected, recentPart*(o.charged*float64(latest.Rejected)+newRejection))
 	}
-	beyond := (1+o.full)*rejected/(1+o.target*o.accepted) - 1
+	weight, growth := o.full, o.k-1
+	if !o.saidFull {
+		weight, growth = fullWeight*o.full, growth+o.full*(min(growth, fullGrowth)-growth)
+	}
+	beyond := (1+weight)*rejected/(1+o.target*o.accepted) - 1
 	if beyond > 0 {
 		return max(leastChange, 1-fall*beyond)
 	}
-	return 1 - (o.k-1)*beyond
+	return 1 - growth*beyond
 }
 
 // probability sheds the demand of the tier that exceeds the supply, except its part of the probes.
