@@ -48,7 +48,8 @@ type Config struct {
 	// Policy computes the probability of shedding from the window. Default [Tiered].
 	Policy Policy
 	// TargetRejection is the share of calls that the backend may reject while [Tiered] is in alert,
-	// 0.01 to 0.5, beside the Background. Default 0.10. A higher one protects High less. SRE ignores it.
+	// 0.01 to 0.5, beside the Background. Default 0.10. A higher one protects High less. A rejection of which the
+	// backend says that it is full counts four times. SRE ignores TargetRejection.
 	TargetRejection float64
 	// Background is the share of the calls that the backend rejects for other reasons than load: 10 %
 	// of errors are 0.1. While [Tiered] is in alert, it forgives as many rejections. Default 0: the

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// All works again if enoughWorked calls in a row are accepted, after enoughFailed that were all rejected.
-	enoughWorked, enoughFailed = 3, 4
+	// All works again if enoughWorked calls in a row are accepted, after enoughFailed that were all rejected, or
+	// enoughFull if the backend said that it is full: an alert begins after as many.
+	enoughWorked, enoughFailed, enoughFull = 3, 4, 3
 	// failuresEnd is the number of accepted calls in a row that end the failures.
 	failuresEnd = 10
 	// Only the first and the last bucket of the failures may have accepted calls too.
@@ -22,6 +23,7 @@ const (
 // once, if the demand is as before: the backend could serve it.
 type relief struct {
 	failed, worked uint64 // calls in a row
+	full           uint64 // of the failed calls
 	mixed          int    // buckets with accepted calls since the first failure
 	next           time.Duration
 	attempts       int
@@ -34,7 +36,7 @@ func (r *relief) add(fresh, span *window.Counts) {
 		return
 	}
 	if r.worked >= failuresEnd || fresh.Rejected == span.Rejected {
-		r.failed, r.mixed, r.worked = 0, 0, 0
+		r.failed, r.full, r.mixed, r.worked = 0, 0, 0, 0
 	}
 	if r.failed > 0 && r.worked > 0 {
 		r.mixed = edges + 1
@@ -42,11 +44,11 @@ func (r *relief) add(fresh, span *window.Counts) {
 	if fresh.Accepted > 0 {
 		r.mixed++
 	}
-	r.failed, r.worked = r.failed+fresh.Rejected, 0
+	r.failed, r.full, r.worked = r.failed+fresh.Rejected, r.full+fresh.Full, 0
 }
 
 func (r *relief) isHere(now time.Duration) bool {
-	return r.worked >= enoughWorked && r.failed >= enoughFailed && r.mixed <= edges && now >= r.next
+	return r.worked >= enoughWorked && (r.failed >= enoughFailed || r.full >= enoughFull) && r.mixed <= edges && now >= r.next
 }
 
 // plan sets when it may come again: sooner than in 10, 30, 120 seconds only if it was true.

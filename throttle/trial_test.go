@@ -67,7 +67,7 @@ func TestTrial_limits(t *testing.T) {
 // TestRelief needs failures without an accepted call between them, and then accepted calls.
 func TestRelief(t *testing.T) {
 	for name, c := range map[string]struct {
-		answers string // a bucket each: a accepted, r rejected, b both
+		answers string // a bucket each: a accepted, r rejected, b both, f rejected because the backend is full
 		want    bool
 	}{
 		"all failed, all works":          {"aaaarrrrraaa", true},
@@ -76,11 +76,13 @@ func TestRelief(t *testing.T) {
 		"too few work":                   {"aaaarrrrraa", false},
 		"some worked meanwhile":          {"rrrrarrrraaa", false},
 		"both in many buckets":           {"rbbbrraaa", false},
+		"three say full":                 {"aaaafffaaa", true},
+		"two say full":                   {"aaaaffraaa", false},
 	} {
 		var r relief
 		span := tier(100, 100, 0)
 		for _, a := range c.answers {
-			fresh := map[rune]window.Counts{'a': tier(1, 0, 0), 'r': tier(0, 1, 0), 'b': tier(1, 1, 0)}[a]
+			fresh := map[rune]window.Counts{'a': tier(1, 0, 0), 'r': tier(0, 1, 0), 'b': tier(1, 1, 0), 'f': {Rejected: 1, Full: 1}}[a]
 			r.add(&fresh, &span)
 		}
 		if got := r.isHere(time.Minute); got != c.want {
