@@ -25,6 +25,7 @@ const (
 type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
+	values   *callContext // of ctx, or nil
 	row      *window.Row
 	watch    *watch            // of the open calls; nil if the call is not one of them
 	local    *processor.Demand // of a call that this process serves, or nil
@@ -52,7 +53,9 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p = PriorityFromContext(ctx, p)
+	if c := contextOf(ctx); c != nil {
+		a.values, p = c, c.priorityOr(p)
+	}
 	stripe := t.window.Pick()
 	if uint(p) >= uint(t.priorities) {
 		var err error
@@ -107,8 +110,12 @@ func (a *attempt) maybeShed() error {
 	var draw uint64
 	a.decision, draw = t.decisions.Draw(int(a.priority), int(a.stripe), now)
 	t.reportPolicy(a.ctx)
-	a.decision = a.ofTenant(a.decision, int(a.priority), now, draw)
-	if !a.decision.Sheds(draw) {
+	sheds := a.decision.Sheds(draw)
+	if a.asksTenant(sheds) {
+		a.decision = a.ofTenant(a.decision, int(a.priority), now, draw)
+		sheds = a.decision.Sheds(draw)
+	}
+	if !sheds {
 		return nil
 	}
 	a.shadow = a.decision.Has(onlyShadow)

@@ -46,15 +46,15 @@ const (
 // A call that is never ended stays in flight in [Throttle.Stats]. It has no other effect, unless
 // Config.Slow is set.
 func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
-	ctx, err := checkArgs(ctx, t, true)
-	if err != nil {
-		return Call{}, err
-	}
 	return t.admit(ctx, p, nil)
 }
 
 // admit decides about a call. Local counts the calls that this process serves, or is nil.
 func (t *Throttle) admit(ctx context.Context, p Priority, local *processor.Demand) (Call, error) {
+	ctx, err := checkArgs(ctx, t, true)
+	if err != nil {
+		return Call{}, err
+	}
 	k := t.callPool.Get().(*pooledCall)
 	if err := k.attempt.begin(ctx, t, p, local); err != nil {
 		k.attempt = attempt{}

@@ -72,14 +72,14 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 // causeOf returns the cause in a packed decision.
 func causeOf(d decision.Packed) Cause {
 	switch {
+	case !d.Has(causedAbove | causedLimit | causedProcessor | causedTold):
+		return CauseOwn
 	case d.Has(causedProcessor):
 		return CauseProcessor
 	case d.Has(causedLimit):
 		return CauseLimit
 	case d.Has(causedTold):
 		return CauseTold
-	case d.Has(causedAbove):
-		return CauseAbove
 	}
-	return CauseOwn
+	return CauseAbove
 }

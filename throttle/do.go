@@ -32,10 +32,6 @@ type Fallback = func(ctx context.Context, err error, local bool) error
 //
 // If fn panics, the call is [Ignored] and the panic continues.
 func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
-	ctx, err := checkArgs(ctx, t, fn != nil)
-	if err != nil {
-		return err
-	}
 	return t.do(ctx, p, fn, fallback, nil)
 }
 
@@ -43,8 +39,12 @@ func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) 
 func (t *Throttle) do(
 	ctx context.Context, p Priority, fn func(context.Context) error, fallback []Fallback, local *processor.Demand,
 ) error {
+	ctx, err := checkArgs(ctx, t, fn != nil)
+	if err != nil {
+		return err
+	}
 	var a attempt
-	err := a.begin(ctx, t, p, local)
+	err = a.begin(ctx, t, p, local)
 	defer a.endAbandoned()
 	if a.stage == running {
 		if t.hasCallHooks {

@@ -20,20 +20,20 @@ const (
 // message that it consumes. It also sheds calls while requests wait too long for a processor, see
 // [Config.ProcessorWait]. Call it before the work begins.
 func (t *Throttle) AdmitLocal(ctx context.Context, p Priority) (Call, error) {
-	ctx, err := checkArgs(ctx, t, true)
-	if err != nil {
-		return Call{}, err
-	}
-	return t.admit(ctx, p, t.local.Load())
+	return t.admit(ctx, p, t.localDemand())
 }
 
 // DoLocal is [Throttle.Do] for work that this process does itself, see [Throttle.AdmitLocal].
 func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
-	ctx, err := checkArgs(ctx, t, fn != nil)
-	if err != nil {
-		return err
+	return t.do(ctx, p, fn, fallback, t.localDemand())
+}
+
+// localDemand returns what counts the calls that this process serves, or nil.
+func (t *Throttle) localDemand() *processor.Demand {
+	if t == nil {
+		return nil
 	}
-	return t.do(ctx, p, fn, fallback, t.local.Load())
+	return t.local.Load()
 }
 
 // YieldProcessor lets other goroutines go first while calls wait for a processor. A server calls it before
@@ -89,7 +89,9 @@ func (a *attempt) enterProcess(local *processor.Demand) error {
 	}
 	t, random := a.throttle, rand.Uint64()
 	d := decision.Pack(min(drop, decision.Largest), causedProcessor)
-	d = a.ofTenant(d, t.priorities+int(a.priority), t.elapsed(), random)
+	if a.asksTenant(d.Sheds(random >> 11)) {
+		d = a.ofTenant(d, t.priorities+int(a.priority), t.elapsed(), random)
+	}
 	if !d.Sheds(random >> 11) {
 		return nil
 	}

@@ -82,25 +82,54 @@ func priorityOf(word string) (p Priority, ok bool) {
 	return Priority(n), true
 }
 
-// priorityKey is the context key of the priority.
-type priorityKey struct{}
+// callContext has what is known of the calls in a context: their priority, and their tenant. Both are in one
+// context, because each call looks for it.
+type callContext struct {
+	context.Context
+
+	tenant      string
+	priority    Priority
+	prioritized bool
+}
+
+// callKey is the key of a callContext.
+type callKey struct{}
+
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// contextOf returns the nearest callContext of a context, or nil.
+func contextOf(ctx context.Context) *callContext {
+	c, _ := ctx.Value(callKey{}).(*callContext)
+	return c
+}
 
 // WithPriority returns a copy of ctx with priority p. It overrides the priority argument of
 // [Throttle.Do] and [Throttle.Admit].
 func WithPriority(ctx context.Context, p Priority) context.Context {
-	return context.WithValue(ctx, priorityKey{}, p)
+	c := &callContext{Context: ctx, priority: p, prioritized: true}
+	if outer := contextOf(ctx); outer != nil {
+		c.tenant = outer.tenant
+	}
+	return c
 }
 
 // PriorityFromContext returns the priority of ctx, or def if ctx has none.
 func PriorityFromContext(ctx context.Context, def Priority) Priority {
-	if c, ok := ctx.(*tenantContext); ok {
-		if c.prioritized {
-			return c.priority
-		}
-		return def
+	if c := contextOf(ctx); c != nil {
+		return c.priorityOr(def)
 	}
-	if p, ok := ctx.Value(priorityKey{}).(Priority); ok {
-		return p
+	return def
+}
+
+// priorityOr returns the priority, or def if there is none.
+func (c *callContext) priorityOr(def Priority) Priority {
+	if c.prioritized {
+		return c.priority
 	}
 	return def
 }

@@ -18,9 +18,6 @@ type Tenants struct {
 	Weight func(key string) float64
 }
 
-// tenantKey is the context key of the tenant.
-type tenantKey struct{}
-
 // WithTenant returns a copy of ctx with the tenant on whose behalf calls are made: a customer, a user, or
 // another program. While a throttle sheds calls of a priority, it sheds first from the tenants that take
 // more than their fair share of it. As many calls are shed as without tenants, and a lower priority is still
@@ -31,41 +28,30 @@ type tenantKey struct{}
 // use a key that callers cannot choose freely, such as an authenticated account. A caller with many keys
 // has as many shares.
 func WithTenant(ctx context.Context, key string) context.Context {
-	c := &tenantContext{Context: ctx, key: key}
-	c.priority, c.prioritized = ctx.Value(priorityKey{}).(Priority)
-	return c
-}
-
-// tenantContext is the context of a tenant. It remembers the priority, so that a call need not look for it
-// further down.
-type tenantContext struct {
-	context.Context
-
-	key         string
-	priority    Priority
-	prioritized bool
-}
-
-func (c *tenantContext) Value(key any) any {
-	if key == (tenantKey{}) {
-		return c.key
+	c := &callContext{Context: ctx, tenant: key}
+	if outer := contextOf(ctx); outer != nil {
+		c.priority, c.prioritized = outer.priority, outer.prioritized
 	}
-	return c.Context.Value(key)
+	return c
 }
 
 // TenantFromContext returns the tenant of ctx, or "".
 func TenantFromContext(ctx context.Context) string {
-	if c, ok := ctx.(*tenantContext); ok {
-		return c.key
+	if c := contextOf(ctx); c != nil {
+		return c.tenant
 	}
-	key, _ := ctx.Value(tenantKey{}).(string)
-	return key
+	return ""
 }
 
 // tenants is what a throttle has of its tenants.
 type tenants struct {
 	weight func(key string) float64
 	table  atomic.Pointer[fairness.Table] // nil before a call of a tenant might have been shed
+}
+
+// asksTenant reports whether the tenant of a call matters. Before the first one whose call is to be shed, none does.
+func (a *attempt) asksTenant(sheds bool) bool {
+	return sheds && a.values != nil || a.throttle.tenants.table.Load() != nil
 }
 
 // ofTenant returns the decision for the tenant of a call, from the decision for all calls of a row. The rows
@@ -75,7 +61,10 @@ func (a *attempt) ofTenant(d decision.Packed, row int, now time.Duration, coin u
 	if p == 0 {
 		return d
 	}
-	t, key := a.throttle, TenantFromContext(a.ctx)
+	t, key := a.throttle, ""
+	if a.values != nil {
+		key = a.values.tenant
+	}
 	table := t.tenants.table.Load()
 	if table == nil {
 		if key == "" {
