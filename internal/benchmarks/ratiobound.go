@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // ratioBound is a bound of the design on a ratio.
 type ratioBound struct {
@@ -19,7 +22,10 @@ type part struct {
 }
 
 // ratioBounds returns the bounds on the cost of a call.
-func ratioBounds() []ratioBound {
+func ratioBounds() []ratioBound { return slices.Concat(callBounds(), partBounds(), speedUps()) }
+
+// callBounds returns the bounds on a call of a throttle.
+func callBounds() []ratioBound {
 	return []ratioBound{
 		{"allowed call / S", ourAllowed, floorS, 1.4, 1.35, nil},
 		{"allowed call, P > 0 / S2", ourPositive, floorS2, 1.5, 0, nil},
@@ -34,6 +40,9 @@ func ratioBounds() []ratioBound {
 		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0, nil},
 		{"shed call / allowed call", ourShed, ourAllowed, 1.1, 0, nil},
 		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.1, 0, nil},
+		{"tenant, allowed call / without", tenantAllowed, ourAllowed, 1.05, 0, nil},
+		{"tenant, allowed call, P > 0 / without", tenantPositive, ourPositiveDraw, 1.5, 0, nil},
+		{"tenant, shed call / without", tenantShed, ourShedDraw, 1.5, 0, nil},
 		{"Tiered / SRE, allowed call", tieredAllowed, ourLow, 1.25, 0, nil},
 		{"Tiered / SRE, allowed call, P > 0", tieredPositive, ourPositive, 1.25, 0, nil},
 		{"Tiered / SRE, allowed call, one in 100 rejected", tieredMixed, ourMixed, 1.25, 0, nil},
@@ -43,26 +52,39 @@ func ratioBounds() []ratioBound {
 		{"rejected, faults.Unavailable / S", ourUnavailable, floorS, 3, 0, nil},
 		{"not found, faults.NotFound / S", ourNotFound, floorS, 3, 0, nil},
 		{"not found, plain error / S", ourPlain, floorS, 3, 0, nil},
+	}
+}
+
+// partBounds returns the bounds on what is around a throttle.
+func partBounds() []ratioBound {
+	return []ratioBound{
+		{"HTTP Middleware, ProcessorWait / without", ourMiddleware, middlewareOff, 1.02, 0, nil},
+		{"HTTP Middleware, Tell / without", middlewareTells, ourMiddleware, 1.02, 0, nil},
+		{"HTTP Transport, Listen / without", ourListens, ourTransport, 1.02, 0, nil},
+		{"gRPC server interceptor, ProcessorWait / without", ourServer, serverOff, 1.02, 0, nil},
+		{"metrics on / (off + 1.2 Histogram.Record + clock)", ourMetrics, ourAllowed, 1, 0, []part{{floorRecord, 1.2}, {floorClock, 1}}},
+		{"metrics on, no duration, no spans / off", ourTotals, ourAllowed, 1.1, 0, nil},
+		{"breaker Circuit.Do / gobreaker", breakerDo, peerGobreaker, 0, 0, nil},
+		{"bucket granted / x/time rate", bucketGranted, peerRate, 0, 0, nil},
+	}
+}
+
+// speedUps returns the bounds on two processors in place of one.
+func speedUps() []ratioBound {
+	return []ratioBound{
 		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0, nil},
 		{"allowed call, Slow, two processors / one", ourSlow, "", 1.6, 0, nil},
 		{"allowed call, P > 0, own draw, two processors / one", ourPositiveDraw, "", 1.7, 0, nil},
 		{"shed call, two processors / one", ourShed, "", 1.7, 0, nil},
+		{"tenant, allowed call, P > 0, two processors / one", tenantPositive, "", 1.7, 0, nil},
 		{"rejected, DeadlineExceeded, two processors / one", ourTimeout, "", 1.7, 0, nil},
 		{"HTTP Transport, two processors / one", ourTransport, "", 1.7, 0, []part{{bareTransport, 0.9}}},
 		{"HTTP Transport, shed, two processors / one", ourTransportShed, "", 1.7, 0, []part{{bareTransport, 0.9}}},
 		{"gRPC client interceptor, two processors / one", ourClient, "", 1.7, 0, []part{{bareInvoker, 0.9}}},
 		{"gRPC server interceptor, two processors / one", ourServer, "", 1.7, 0, []part{{bareUnary, 0.9}}},
 		{"HTTP Middleware, two processors / one", ourMiddleware, "", 1.8, 0, []part{{bareHandler, 0.9}}},
-		{"HTTP Middleware, ProcessorWait / without", ourMiddleware, middlewareOff, 1.02, 0, nil},
-		{"HTTP Middleware, Tell / without", middlewareTells, ourMiddleware, 1.02, 0, nil},
-		{"HTTP Transport, Listen / without", ourListens, ourTransport, 1.02, 0, nil},
 		{"HTTP Middleware, shed, two processors / one", middlewareShed, "", 1.8, 0, []part{{bareHandler, 0.9}}},
-		{"gRPC server interceptor, ProcessorWait / without", ourServer, serverOff, 1.02, 0, nil},
 		{"breaker Circuit.Do, two processors / one", breakerDo, "", 1.7, 0, nil},
-		{"metrics on / (off + 1.2 Histogram.Record + clock)", ourMetrics, ourAllowed, 1, 0, []part{{floorRecord, 1.2}, {floorClock, 1}}},
-		{"metrics on, no duration, no spans / off", ourTotals, ourAllowed, 1.1, 0, nil},
-		{"breaker Circuit.Do / gobreaker", breakerDo, peerGobreaker, 0, 0, nil},
-		{"bucket granted / x/time rate", bucketGranted, peerRate, 0, 0, nil},
 		{"bucket granted, two processors / one", bucketGranted, "", 1.3, 0, nil},
 	}
 }

@@ -27,6 +27,9 @@ const (
 	ourShed         = "shed"
 	ourShedDraw     = "shed, own draw"
 	ourShedLow      = "shed, low priority"
+	tenantAllowed   = "allowed, tenant"
+	tenantPositive  = "allowed, P > 0, tenant"
+	tenantShed      = "shed, tenant"
 	ourTimeout      = "rejected, DeadlineExceeded"
 	ourUnavailable  = "rejected, faults.Unavailable"
 	ourNotFound     = "not found, faults.NotFound"
@@ -44,6 +47,7 @@ func ours() []*subject {
 		{"spillway, allowed", allowed()},
 		{"spillway, with hooks", hooked()},
 		{"spillway, shed", shedCalls()},
+		{"spillway, tenants", tenants()},
 		{"spillway, Tiered", tiered()},
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
@@ -117,8 +121,8 @@ func allowed() []*subject {
 			return err
 		}),
 		healthy(ourAdmit, throttle.High, none, admitAndDone),
-		positive(ourPositive, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
-		positive(ourPositiveDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
+		positive(ctx, ourPositive, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
+		positive(ctx, ourPositiveDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
 		mixed(ourMixed, none),
 		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
 	}
@@ -139,8 +143,7 @@ func admitAndDone(t *throttle.Throttle) error {
 // ratio is so low that a few rejections among many accepted calls are enough. prepare repeats them when
 // they have left the window. A call of the highest priority comes with them, because Tiered treats the
 // highest that it sees like SRE.
-func positive(name string, p throttle.Priority, c throttle.Config, least float64) *subject {
-	ctx := context.Background()
+func positive(ctx context.Context, name string, p throttle.Priority, c throttle.Config, least float64) *subject {
 	c.Ratio = 1 + 1e-9
 	t := bench(c)
 	accept := func() error { return t.Do(ctx, p, noop) }
@@ -206,17 +209,17 @@ func hooked() []*subject {
 }
 
 func shedCalls() []*subject {
+	ctx := context.Background()
 	return []*subject{
-		shedCall(ourShed, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
-		shedCall(ourShedDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
-		shedCall(ourShedLow, throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall(ctx, ourShed, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall(ctx, ourShedDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
+		shedCall(ctx, ourShedLow, throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
 	}
 }
 
 // shedCall is a call that is shed, after the backend has rejected thousands of calls of each priority up
 // to p. The backend rejects every admitted call.
-func shedCall(name string, p throttle.Priority, c throttle.Config, least float64) *subject {
-	ctx := context.Background()
+func shedCall(ctx context.Context, name string, p throttle.Priority, c throttle.Config, least float64) *subject {
 	t := bench(c)
 	busy := returns(context.DeadlineExceeded)
 	for range 10_000 {
@@ -227,6 +230,17 @@ func shedCall(name string, p throttle.Priority, c throttle.Config, least float64
 	return &subject{
 		name: name, pair: true, least: least, tally: shed(t, p),
 		op: func() error { return t.Do(ctx, p, busy) },
+	}
+}
+
+// tenants returns calls on behalf of a tenant.
+func tenants() []*subject {
+	ctx := throttle.WithTenant(context.Background(), "shop 17")
+	sre := throttle.Config{Policy: throttle.SRE}
+	return []*subject{
+		healthy(tenantAllowed, throttle.High, sre, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		positive(ctx, tenantPositive, throttle.High, sre, 0.999),
+		shedCall(ctx, tenantShed, throttle.High, sre, 0.99),
 	}
 }
 

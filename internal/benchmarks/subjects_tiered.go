@@ -25,9 +25,9 @@ func tiered() []*subject {
 		healthy(tieredAllowed, throttle.Low, policy, func(t *throttle.Throttle) error {
 			return t.Do(context.Background(), throttle.Low, noop)
 		}),
-		positive(tieredPositive, throttle.Low, throttle.Config{Policy: throttle.Tiered, Background: -1, Rand: drawAdmit}, 1),
+		positive(context.Background(), tieredPositive, throttle.Low, throttle.Config{Policy: throttle.Tiered, Background: -1, Rand: drawAdmit}, 1),
 		mixed(tieredMixed, policy),
 		bucketEnds(tieredBucketEnds, policy, 10*time.Second/120),
-		shedCall(tieredShed, throttle.Low, shedding, 1),
+		shedCall(context.Background(), tieredShed, throttle.Low, shedding, 1),
 	}
 }

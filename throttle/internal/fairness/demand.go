@@ -65,28 +65,30 @@ func tenantOf(v uint64, set int) uint32 {
 
 func rowOf(v uint64) int { return int(v >> idShift & (1<<rowBits - 1)) }
 
-// add counts a call, and returns the number of calls of the tenant. Coin is random.
-func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, calls float64) {
+// add counts a call, and returns the number of calls of the tenant, and for how many calls this one counts: 0
+// if it is not counted. Coin is random.
+func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, calls float64, counted uint64) {
 	set, id := d.cell(hash, row)
 	for i := range set {
 		if v := set[i].Load(); v>>idShift == id {
-			return &set[i], d.count(&set[i], v, at, coin)
+			calls, counted = d.count(&set[i], v, at, coin)
+			return &set[i], calls, counted
 		}
 	}
 	c = d.smallest(set, at)
 	c.Store(id<<idShift | at&tickMask<<countBits | one)
-	return c, 1
+	return c, 1, 1
 }
 
 // count counts a call in its cell. It loses some calls if processors count at the same time.
-func (d *demand) count(c *atomic.Uint64, v, at, coin uint64) float64 {
+func (d *demand) count(c *atomic.Uint64, v, at, coin uint64) (calls float64, counted uint64) {
 	n, weight := d.calls(v, at), d.sample(v&maxCount)
 	if coin%weight != 0 {
-		return n / one
+		return n / one, 0
 	}
 	n = min(n+float64(weight*one), maxCount)
 	c.CompareAndSwap(v, v>>(tickBits+countBits)<<(tickBits+countBits)|at&tickMask<<countBits|uint64(n+0.5))
-	return n / one
+	return n / one, weight
 }
 
 // sample returns n if one call in n is counted.

@@ -13,9 +13,9 @@ const (
 )
 
 // bucketOf returns the bucket of a demand that is between two buckets: the one below or above it, so that
-// the demand is the mean. Coin is random.
+// the demand is the mean. Coin is random, but its lowest bits may be 0.
 func bucketOf(x float64, coin uint64) int {
-	bits := math.Float64bits(x) + coin&(1<<bucketShift-1)
+	bits := math.Float64bits(x) + coin*0x9E3779B97F4A7C15>>(64-bucketShift)
 	return max(0, min(int(bits>>bucketShift)-firstBucket, numBuckets-1))
 }
 

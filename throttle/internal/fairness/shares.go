@@ -41,9 +41,9 @@ func (s *shares) init(rows, stripes int) {
 	s.rates, s.counts = make([]rate, rows), make([][numBuckets]float32, rows)
 }
 
-// add counts a call of a tenant with a demand. Coin is random.
-func (s *shares) add(row, stripe int, x float64, coin uint64) {
-	s.fresh[(stripe%s.stripes*s.rows+row)*numBuckets+bucketOf(x, coin)].Add(1)
+// add counts calls of a tenant with a demand. Coin is random.
+func (s *shares) add(row, stripe int, x float64, calls, coin uint64) {
+	s.fresh[(stripe%s.stripes*s.rows+row)*numBuckets+bucketOf(x, coin)].Add(uint32(calls))
 }
 
 // fair returns the fair rate of a row if the share p of its calls is to be shed; 0 if it is not known.

@@ -30,7 +30,8 @@ type Config struct {
 // Table has the demand of each tenant by row. A row is a set of calls that is shed with one probability. It
 // has a fixed size of less than 64 KB. All methods are safe for concurrent use.
 type Table struct {
-	hash   func(key string) uint64
+	seed   maphash.Seed
+	exact  bool
 	weight func(key string) float64
 	demand demand
 	shares shares
@@ -39,14 +40,18 @@ type Table struct {
 
 // New returns an empty table.
 func New(c Config) *Table {
-	t := &Table{hash: fnv, weight: c.Weight}
-	if !c.Exact {
-		seed := maphash.MakeSeed()
-		t.hash = func(key string) uint64 { return maphash.String(seed, key) }
-	}
+	t := &Table{seed: maphash.MakeSeed(), exact: c.Exact, weight: c.Weight}
 	t.demand.init(c.Exact)
 	t.shares.init(c.Rows, c.Stripes)
 	return t
+}
+
+// hash returns the hash of a key: with a seed, unless the table is exact.
+func (t *Table) hash(key string) uint64 {
+	if t.exact {
+		return fnv(key)
+	}
+	return maphash.String(t.seed, key)
 }
 
 // Decide counts a call of a tenant, in a row of which the share p is to be shed. It returns the probability
@@ -55,10 +60,15 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 	at, hash := uint64(now/tick)+1, t.hash(key)
 	t.keep(at)
 	t.names.note(hash, key)
-	cell, calls := t.demand.add(hash, row, at, coin)
+	cell, calls, counted := t.demand.add(hash, row, at, coin)
 	scale := t.shares.demandScale()
-	x := calls * scale / t.weightOf(key)
-	t.shares.add(row, stripe, x, coin)
+	x := calls * scale
+	if t.weight != nil {
+		x /= t.weightOf(key)
+	}
+	if counted > 0 {
+		t.shares.add(row, stripe, x, counted, coin)
+	}
 	alone := t.shares.rates[row].alone(hash)
 	fair := t.shares.fair(row, at, p)
 	least := leastFair * scale
@@ -94,9 +104,6 @@ func (t *Table) keep(at uint64) {
 
 // weightOf returns the weight of a tenant. It is 1 if the function panics or returns no usable number.
 func (t *Table) weightOf(key string) (w float64) {
-	if t.weight == nil {
-		return 1
-	}
 	defer func() {
 		if recover() != nil {
 			w = 1
