@@ -8,8 +8,10 @@ import (
 
 const (
 	// All works again if enoughWorked calls in a row are accepted, after enoughFailed that were all rejected, or
-	// enoughFull if the backend said that it is full: an alert begins after as many.
+	// enoughFull if the backend said that it is full: an alert begins after as many. After manyFailed, fewWorked
+	// are enough: a client that sheds nearly all calls has few answers a second.
 	enoughWorked, enoughFailed, enoughFull = 3, 4, 3
+	fewWorked, manyFailed                  = 2, 10
 	// failuresEnd is the number of accepted calls in a row that end the failures.
 	failuresEnd = 10
 	// Only the first and the last bucket of the failures may have accepted calls too.
@@ -48,7 +50,9 @@ func (r *relief) add(fresh, span *window.Counts) {
 }
 
 func (r *relief) isHere(now time.Duration) bool {
-	return r.worked >= enoughWorked && (r.failed >= enoughFailed || r.full >= enoughFull) && r.mixed <= edges && now >= r.next
+	failed := r.failed >= enoughFailed || r.full >= enoughFull
+	worked := r.worked >= enoughWorked || r.worked >= fewWorked && r.failed >= manyFailed
+	return failed && worked && r.mixed <= edges && now >= r.next
 }
 
 // plan sets when it may come again: sooner than in 10, 30, 120 seconds only if it was true.

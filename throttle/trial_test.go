@@ -78,6 +78,9 @@ func TestRelief(t *testing.T) {
 		"both in many buckets":           {"rbbbrraaa", false},
 		"three say full":                 {"aaaafffaaa", true},
 		"two say full":                   {"aaaaffraaa", false},
+		"ten failed, two work":           {"aaaarrrrrrrrrraa", true},
+		"nine failed, two work":          {"aaaarrrrrrrrraa", false},
+		"ten failed, one works":          {"aaaarrrrrrrrrra", false},
 	} {
 		var r relief
 		span := tier(100, 100, 0)

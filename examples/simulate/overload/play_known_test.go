@@ -21,7 +21,7 @@ func TestKnownFigures(t *testing.T) {
 		{"over5-aware", "sre", 0.895, 1, 6.25, nan, 1},
 		{"over5", "tiered", 0.983, 0.870, 0.5, 7.6, 0.955},
 		{"over10", "tiered", 0.975, 0.821, 0.35, 7.3, 0.993},
-		{"outage", "tiered", nan, 0, 1.5, 4, nan},
+		{"outage", "tiered", nan, 0, 1.5, 3, nan},
 		{"over5", "adaptive", 0.878, 0.181, 6.6, 37, 0.98},
 		{"over10", "adaptive", 0.860, 0.092, 3, 54.3, 0.97},
 		{"over10", "gozero", 0.926, 0.094, 0.75, 12.3, 0.96},
