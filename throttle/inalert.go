@@ -4,7 +4,7 @@ import "github.com/spillway-go/spillway/throttle/internal/window"
 
 // watchAlert looks whether an alert is over, and whether it is one.
 func (m *monitor) watchAlert(fresh window.Counts, newBucket bool, o *observation) {
-	if m.relief.isHere(m.at) && m.quiet.isKnown() && !m.grown && !m.quiet.hasGrown(o, m.span) {
+	if m.relief.isHere(m.at) && m.quiet.isKnown() && !m.quiet.hasGrown(o, m.span) {
 		m.relieve()
 		return
 	}

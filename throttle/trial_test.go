@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,16 +118,19 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestMonitor_relief sheds nothing any more when all works again after a second of failures.
+// TestMonitor_relief sheds nothing any more when all works again after seconds of failures. The demand may have
+// been larger meanwhile.
 func TestMonitor_relief(t *testing.T) {
-	w := newWatched(t, Config{})
-	w.play(time.Minute, 100, 0)
-	w.play(2*time.Second, 100, 1)
-	w.play(4*time.Second, 100, 0)
-	if got := w.alerts(); got != "ratio none" {
-		t.Fatalf("got alerts %q want the end of one", got)
-	}
-	if shed := w.play(20*time.Second, 100, 0); shed > 0 {
-		t.Errorf("%d calls were shed though all works", shed)
+	for _, demand := range []float64{100, 150} {
+		w := newWatched(t, Config{})
+		w.play(time.Minute, 100, 0)
+		w.play(2*time.Second, demand, 1)
+		w.play(4*time.Second, 100, 0)
+		if got := w.alerts(); !strings.HasSuffix(got, " none") || strings.Count(got, "none") != 1 {
+			t.Fatalf("%v calls a second failed: got alerts %q want the end of one", demand, got)
+		}
+		if shed := w.play(20*time.Second, 100, 0); shed > 0 {
+			t.Errorf("%v calls a second failed: %d calls were shed though all works", demand, shed)
+		}
 	}
 }
