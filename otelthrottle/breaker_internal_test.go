@@ -62,25 +62,3 @@ func TestCircuitAttributes(t *testing.T) {
 		})
 	}
 }
-
-// TestAgeIsTheOldestOfThoseThatHaveRead adds managers up of which some have never read.
-func TestAgeIsTheOldestOfThoseThatHaveRead(t *testing.T) {
-	for _, tt := range []struct {
-		ages []time.Duration
-		has  bool
-		want time.Duration
-	}{
-		{[]time.Duration{-1}, false, 0},
-		{[]time.Duration{-1, 0}, true, 0},
-		{[]time.Duration{3, -1, 7, 5}, true, 7},
-	} {
-		var sum breakerSum
-		for _, age := range tt.ages {
-			sum = sum.add(&breakerSnapshot{Stats: breaker.Stats{SnapshotAge: age}}, true)
-		}
-		closed := sum.add(&breakerSnapshot{Stats: breaker.Stats{SnapshotAge: 99, Leads: true}}, false)
-		if closed.hasRead != tt.has || closed.age != tt.want || closed.leaders != 0 {
-			t.Errorf("ages %v: got %v, read %v, %d leaders want %v, %v and 0", tt.ages, closed.age, closed.hasRead, closed.leaders, tt.want, tt.has)
-		}
-	}
-}

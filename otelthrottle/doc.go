@@ -59,8 +59,8 @@
 //
 // # Metrics
 //
-// The comment of package [github.com/spillway-go/spillway/otelthrottle/semconv] lists all metrics with their
-// attributes, and the series that Prometheus shows.
+// docs/metrics.md lists all metrics with their attributes, and the series that Prometheus shows. The comment of
+// package [github.com/spillway-go/spillway/otelthrottle/semconv] explains them.
 //
 // # Spans
 //
@@ -100,46 +100,11 @@
 //     throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source, throttle.tuning.result,
 //     throttle.tuning.values, throttle.tuning.by, throttle.tuning.reason.
 //
-// # Cost
+// # Series and cost
 //
 // Counters and gauges, except throttle.retry.arrivals, are read when a reader collects, and cost nothing on
-// a call:
-//
-//   - A call through a throttle costs one reading of the clock and one Record on the histogram. It
-//     allocates nothing. With [WithoutDuration] and [WithoutSpans], it costs nothing.
-//   - A call under a recording span costs a span. A shed call costs nothing, unless the caller's span is
-//     recording.
-//   - A store call of a bucket costs one Record. With a store in memory, a request costs nothing, unless
-//     it is denied or waits under a recording span.
-//   - A wait for a backoff costs one Record. A call that does not wait costs nothing.
-//
-// The numbers are in internal/benchmarks. Run go test -bench . in this folder to measure them.
-//
-// # How many series
-//
-// The name of a throttle starts with 7 series per priority and 10 more: 38 with four priorities.
-// With the policy SRE there are 7 fewer.
-// A server that sends load reports has one more per priority, and a client that receives them has two more per
-// priority and 4 others.
-// More series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
-// throttle.fallbacks, one of throttle.overloads, and 45 of throttle.call.duration, each 18 series in Prometheus. With the
-// default classification, calls have about 15 ways to end, and most backends use few of them. Keep
-// the number of names small. The SDK has a limit of 2000 sets of attributes per instrument, and
-// sums up the others as otel.metric.overflow.
-//
-// A Group has one name, and therefore the series of one throttle. [WithGroupDetail] multiplies them
-// by the number of keys, up to its limit and one more.
-//
-// A breaker has 27 series for any number of circuits, one more with FailClosed, and at most three
-// more in ModeShadow. [WithBreakerDetail] adds up to its limit in each process, and starts new ones
-// when other circuits open. With a limit of 20, ten processes have up to 200 at a time. Each
-// circuit that opens adds one per process, and Prometheus keeps them all.
-//
-// A limiter has 8 series for any number of keys. If its store is not in memory, it has one more of
-// throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which
-// stores have few. Each is 18 series in Prometheus. A Responsive has 7 series, and after the first
-// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus. A Retrier has 15 series with
-// three attempts.
+// a call. docs/series-and-cost.md has the number of series of each system, what bounds them, and what a call
+// costs.
 //
 // # Views
 //

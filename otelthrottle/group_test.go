@@ -1,7 +1,6 @@
 package otelthrottle_test
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -121,13 +120,4 @@ func TestStrangeGroupKeys(t *testing.T) {
 	}
 	equal(t, "keys", len(got), len(keys))
 	e.scrape(t, openMetrics)
-}
-
-func TestGroupDetailHasALimit(t *testing.T) {
-	for limit, valid := range map[int]bool{-1: false, 0: true, 1: true, 100: true, 101: false} {
-		_, err := otelthrottle.New(otelthrottle.WithGroupDetail(limit), otelthrottle.WithBreakerDetail(limit))
-		if want := fmt.Sprintf("otelthrottle: WithGroupDetail(%d): want 0", limit); valid != (err == nil) || !valid && !strings.Contains(err.Error(), want) {
-			t.Errorf("New with %d: got error %v want nil %v", limit, err, valid)
-		}
-	}
 }

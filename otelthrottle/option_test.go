@@ -1,7 +1,6 @@
 package otelthrottle_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,14 +13,12 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// everyOwnKey has a value of the user's for every key that series and spans have of the schema's.
-func everyOwnKey() []attribute.KeyValue {
+// everyOwnKey has a value of the user's for every key that series and spans have.
+func everyOwnKey(t *testing.T) []attribute.KeyValue {
 	mine := []attribute.KeyValue{semconv.KeyProbability.String("mine"), attribute.String("throttle.bucket.source", "mine")}
-	for _, d := range schema() {
-		for _, set := range d.attributes {
-			for key := range strings.FieldsSeq(set) {
-				mine = append(mine, attribute.String(key, "mine"))
-			}
+	for _, row := range metricRows(t) {
+		for _, key := range strings.FieldsFunc(row[4], func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+			mine = append(mine, attribute.String(key, "mine"))
 		}
 	}
 	return mine
@@ -52,12 +49,26 @@ func TestNilOptionsChangeNothing(t *testing.T) {
 	l.wantSpans(t, "throttle db", "request")
 }
 
-func TestBreakerDetailHasALimit(t *testing.T) {
-	for limit, good := range map[int]bool{-1: false, 0: true, 1: true, 1000: true, 1001: false} {
-		_, err := otelthrottle.New(otelthrottle.WithBreakerDetail(limit))
-		if want := fmt.Sprintf("otelthrottle: WithBreakerDetail(%d): want 0", limit); good != (err == nil) || !good && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("New with %d: got error %v want nil %v", limit, err, good)
+// TestOptions_ranges wants errors that name the option and what it was given.
+func TestOptions_ranges(t *testing.T) {
+	for want, o := range map[string]otelthrottle.Option{
+		"WithBreakerDetail(-1): want 0":   otelthrottle.WithBreakerDetail(-1),
+		"WithBreakerDetail(1001): want 0": otelthrottle.WithBreakerDetail(1001),
+		"WithGroupDetail(-1): want 0":     otelthrottle.WithGroupDetail(-1),
+		"WithGroupDetail(101): want 0":    otelthrottle.WithGroupDetail(101),
+		"WithObjective(1, ":               otelthrottle.WithObjective(1, 0),
+		"WithObjective(99.9":              otelthrottle.WithObjective(99.9, 0),
+		"WithObjective(-0.1":              otelthrottle.WithObjective(-0.1, 0),
+		"WithObjective(0.9, -1":           otelthrottle.WithObjective(0.9, -1),
+	} {
+		if _, err := otelthrottle.New(o); err == nil || !strings.HasPrefix(err.Error(), "otelthrottle: "+want) {
+			t.Errorf("New: got error %v want otelthrottle: %s", err, want)
 		}
+	}
+	for _, o := range []otelthrottle.Option{
+		otelthrottle.WithBreakerDetail(0), otelthrottle.WithBreakerDetail(1000), otelthrottle.WithGroupDetail(0), otelthrottle.WithGroupDetail(100),
+	} {
+		newTelemetry(t, o)
 	}
 }
 
@@ -85,7 +96,7 @@ func TestAttributesOfTheUsers(t *testing.T) {
 // every series has, would look like a failure. Other keys of the user are on every series.
 func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
 	var shown []string
-	for _, mine := range [][]attribute.KeyValue{nil, everyOwnKey()} {
+	for _, mine := range [][]attribute.KeyValue{nil, everyOwnKey(t)} {
 		zone := otelthrottle.WithAttributes(attribute.String("zone", "b"))
 		l := newLab(t, setup{options: append(detailed(), zone, otelthrottle.WithAttributes(mine...))})
 		everyKind(t, l, throttle.Config{Name: "db"})

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
+//go:generate env SPILLWAY_WRITE_METRICS=1 go test -count=1 -run ^TestMetricsPage$ .
+
 // row is one metric and all its series. Its values are read at collection, so that it costs a call nothing. R is what they are
 // read from, such as the sum of all throttles of one name.
 type row[R any] struct {

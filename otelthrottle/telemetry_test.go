@@ -140,7 +140,7 @@ func (r failingRegistration) Unregister() error {
 func TestNewReturnsTheMetersError(t *testing.T) {
 	refusal := errors.New("too many instruments")
 	names := []string{"callback"}
-	for name := range schema() {
+	for name := range metricRows(t) {
 		names = append(names, name)
 	}
 	for _, name := range names {

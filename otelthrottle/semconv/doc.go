@@ -2,37 +2,13 @@
 // attributes of its metrics and spans, and their values. Use them in a View, a sampler or a processor, so that a
 // misspelt name does not compile.
 //
+// docs/metrics.md has a table of all metrics, with their instruments, units and attributes, and their names in
+// Prometheus. This comment says what the table cannot.
+//
 // # Metrics of throttles
 //
 // All have the attribute throttle.name. All except throttle.priority.clamped, throttle.calls.exempt and those of the policy,
 // of the mode, of slow calls and of the state of load reports have throttle.priority. With otelthrottle.WithGroupDetail, those of a group's members have throttle.key.
-//
-//	metric                         instrument       unit        further attributes
-//	throttle.calls                 counter          {call}      throttle.decision, throttle.outcome, error.type, throttle.cause
-//	throttle.call.duration         histogram        s           throttle.outcome, error.type
-//	throttle.call.active           up-down counter  {call}
-//	throttle.rejection_probability gauge            1
-//	throttle.window.requests       gauge            {request}
-//	throttle.window.accepts        gauge            {request}
-//	throttle.fallbacks             counter          {call}      throttle.outcome, error.type
-//	throttle.priority.clamped      counter          {call}
-//	throttle.policy.state          gauge            {throttle}  throttle.policy.alert
-//	throttle.policy.background     gauge            1
-//	throttle.slow.calls            counter          {call}      throttle.slow.event
-//	throttle.slow.limit            gauge            {call}
-//	throttle.slow.open             up-down counter  {call}
-//	throttle.slow.threshold        gauge            s           throttle.slow.source
-//	throttle.slow.oldest           gauge            s
-//	throttle.slow.full             gauge            {throttle}
-//	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
-//	throttle.calls.exempt          counter          {call}
-//	throttle.overloads             counter          {call}
-//	throttle.load.sent             gauge            1
-//	throttle.load.received         gauge            1
-//	throttle.load.state            gauge            {throttle}  throttle.load.state
-//	throttle.tenants.above         gauge            {tenant}
-//	throttle.tenants.largest       gauge            1
-//	throttle.tenants.sheds         counter          {call}
 //
 // The values of the attributes are closed sets, except for name and key:
 //
@@ -91,18 +67,8 @@
 // connectthrottle, [throttle.Throttle.AdmitLocal] or DoLocal. They have no throttle.name: all throttles
 // of the process share them. The probability has throttle.priority, for high to low. See [throttle.Processor].
 //
-//	metric                         instrument       unit         further attributes
-//	throttle.processor.wait        gauge            s
-//	throttle.processor.aim         gauge            s
-//	throttle.processor.runnable    gauge            {goroutine}
-//	throttle.processor.share       gauge            1
-//	throttle.processor.probability gauge            1
-//
-// With otelthrottle.WithObjective there is one more:
-//
-//	spillway.objective             gauge            -            objective
-//
-// The value of its attribute is success, of a share, or p99, of seconds. A rules file for many services records
+// With otelthrottle.WithObjective there is one more, spillway.objective. The value of its attribute is success, of a
+// share, or p99, of seconds. A rules file for many services records
 // the same series with the label service.
 //
 // # Metrics of breakers
@@ -110,15 +76,6 @@
 // All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
 // failure, with two exceptions. Calls that ModeShadow admits (shadow_shed) start with the first
 // one. The age starts when the store was first read.
-//
-//	metric                         instrument       unit          further attributes
-//	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state
-//	throttle.breaker.circuit       gauge            {circuit}     throttle.breaker.state, throttle.breaker.tenant, throttle.breaker.key
-//	throttle.breaker.transitions   counter          {transition}  throttle.breaker.state
-//	throttle.breaker.calls         counter          {call}        throttle.decision, throttle.breaker.state
-//	throttle.breaker.snapshot.age  gauge            s
-//	throttle.breaker.leader        up-down counter  1
-//	throttle.breaker.failures      counter          {failure}     throttle.breaker.failure
 //
 //	throttle.breaker.state    closed, open, half_open, disabled: of transitions the new state
 //	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running
@@ -144,14 +101,6 @@
 // All have the attribute throttle.bucket.name, which is the name of the limiter. They have no keys,
 // because a limiter may have a bucket for each of your users.
 //
-//	metric                          instrument       unit       further attributes
-//	throttle.bucket.requests        counter          {request}  throttle.bucket.result
-//	throttle.bucket.tokens          counter          {token}
-//	throttle.bucket.waiting         up-down counter  {request}
-//	throttle.bucket.limit           gauge            {token}/s
-//	throttle.bucket.capacity        gauge            {token}
-//	throttle.bucket.store.duration  histogram        s          error.type
-//
 //	throttle.bucket.result  granted and denied
 //	                        share_granted and share_denied: by the policy LocalShare, because the store gave no answer
 //	                        failed_open and failed_closed: by FailOpen or FailClosed
@@ -173,13 +122,6 @@
 // All have the attribute throttle.backoff.name, which is the name of the Responsive. All series
 // except the histogram start at 0.
 //
-//	metric                           instrument       unit    further attributes
-//	throttle.backoff.delay           gauge            s
-//	throttle.backoff.steps           counter          {step}  throttle.backoff.direction
-//	throttle.backoff.calls           counter          {call}  throttle.backoff.outcome
-//	throttle.backoff.waiting         up-down counter  {call}
-//	throttle.backoff.sleep.duration  histogram        s
-//
 //	throttle.backoff.direction  up, down: up also counts steps while the delay is at its maximum
 //	throttle.backoff.outcome    success, throttled, ignored: what the caller reported
 //
@@ -200,12 +142,6 @@
 // The arrivals have the attribute throttle.name. All others have throttle.retry.name, which is the
 // name of the Retrier, and start at 0. In a client of HTTP or gRPC that is the name of its throttles.
 //
-//	metric                   instrument  unit     further attributes
-//	throttle.retries         counter     {retry}  throttle.retry.result, throttle.retry.kind, throttle.retry.reason
-//	throttle.retry.calls     counter     {call}   throttle.retry.attempts
-//	throttle.retry.budget    gauge       {retry}
-//	throttle.retry.arrivals  counter     {call}
-//
 //	throttle.retry.result    sent, denied
 //	throttle.retry.kind      retry, hedge: of a sent one
 //	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once, off: why a failed call was not retried, or not again
@@ -224,80 +160,14 @@
 // gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
 // that name on. After a restart it is what the line says in the field changed, or else when its file was written.
 //
-//	metric                      instrument  unit        further attributes
-//	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result
-//	throttle.control.overrides  gauge       {override}  throttle.tuning.source
-//	throttle.control.broken     gauge       {file}
-//	throttle.control.version    gauge       {document}
-//	throttle.control.changed    gauge       s           throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source
-//
 //	throttle.tuning.source   apply, file, http; code: a setting could not be applied to a throttle that was made later
 //	throttle.tuning.result   applied, ended, refused
 //
 // # Series in Prometheus
 //
-// Prometheus shows these series, and attributes with underscores instead of dots. Leave the
-// exporter's defaults. With another translation strategy, WithoutUnits, WithoutCounterSuffixes or
-// WithNamespace, the names change and the dashboards are empty.
-//
-//	throttle_calls_total
-//	throttle_call_duration_seconds
-//	throttle_call_active
-//	throttle_rejection_probability_ratio
-//	throttle_window_requests
-//	throttle_window_accepts
-//	throttle_fallbacks_total
-//	throttle_priority_clamped_total
-//	throttle_policy_state
-//	throttle_policy_background_ratio
-//	throttle_slow_calls_total
-//	throttle_slow_limit
-//	throttle_slow_open
-//	throttle_slow_threshold_seconds
-//	throttle_slow_oldest_seconds
-//	throttle_slow_full
-//	throttle_mode
-//	throttle_calls_exempt_total
-//	throttle_overloads_total
-//	throttle_load_sent_ratio
-//	throttle_load_received_ratio
-//	throttle_load_state
-//	throttle_tenants_above
-//	throttle_tenants_largest_ratio
-//	throttle_tenants_sheds_total
-//	throttle_processor_wait_seconds
-//	throttle_processor_aim_seconds
-//	throttle_processor_runnable
-//	throttle_processor_share_ratio
-//	throttle_processor_probability_ratio
-//	throttle_breaker_circuits
-//	throttle_breaker_circuit
-//	throttle_breaker_transitions_total
-//	throttle_breaker_calls_total
-//	throttle_breaker_snapshot_age_seconds
-//	throttle_breaker_leader
-//	throttle_breaker_failures_total
-//	throttle_bucket_requests_total
-//	throttle_bucket_tokens_total
-//	throttle_bucket_waiting
-//	throttle_bucket_limit_per_second
-//	throttle_bucket_capacity
-//	throttle_bucket_store_duration_seconds
-//	throttle_backoff_delay_seconds
-//	throttle_backoff_steps_total
-//	throttle_backoff_calls_total
-//	throttle_backoff_waiting
-//	throttle_backoff_sleep_duration_seconds
-//	throttle_retries_total
-//	throttle_retry_calls_total
-//	throttle_retry_budget
-//	throttle_retry_arrivals_total
-//	throttle_tunings_total
-//	throttle_control_overrides
-//	throttle_control_broken
-//	throttle_control_version
-//	throttle_control_changed_seconds
-//	spillway_objective
+// Prometheus shows attributes with underscores instead of dots. Leave the exporter's defaults. With another
+// translation strategy, WithoutUnits, WithoutCounterSuffixes or WithNamespace, the names change and the
+// dashboards are empty.
 //
 // The label otel_scope_version changes with releases of this package. Aggregate it away:
 //
