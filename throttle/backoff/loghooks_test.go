@@ -5,13 +5,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -135,30 +133,6 @@ func TestLogHooksAfterClose(t *testing.T) {
 	one.Reset()
 	two.Reset()
 	log.want(t, "one is closed", "level=INFO|backoff=two")
-}
-
-// TestLogHooksReleaseClosed wants that a closed Responsive is collected, also if one of its calls ends later.
-func TestLogHooksReleaseClosed(t *testing.T) {
-	var log lines
-	hooks := log.hooks()
-	closed := func() *backoff.Responsive {
-		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, Hooks: hooks}))
-		first, err := r.Wait(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		first.Finish(backoff.Throttled)
-		_ = r.Close()
-		r.Reset()
-		return r
-	}
-	gone := weak.Make(closed())
-	runtime.GC()
-	runtime.GC()
-	if gone.Value() != nil {
-		t.Error("got a closed Responsive still there, want it collected")
-	}
-	runtime.KeepAlive(hooks)
 }
 
 // TestLogHooksOutOfOrder has steps of several goroutines arrive late.

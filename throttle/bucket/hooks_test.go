@@ -92,32 +92,6 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestJoinHooks checks that each field of Hooks is joined, also fields that are added later.
-func TestJoinHooks(t *testing.T) {
-	var a, b heard
-	joined := bucket.JoinHooks(a.hooks(), bucket.Hooks{}, b.hooks())
-	v := reflect.ValueOf(joined)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; name != "_" && v.Field(i).IsNil() {
-			t.Errorf("%s is not joined", name)
-		}
-	}
-	joined.Created(nil)
-	joined.Closed(nil)
-	joined.StoreCalled(t.Context(), bucket.StoreEvent{})
-	joined.Denied(t.Context(), bucket.DenialEvent{})
-	joined.Waited(t.Context(), bucket.WaitEvent{})
-	joined.StoreWarned(nil, errDown)
-	for _, h := range []heard{a, b} {
-		if h.created+h.closed+len(h.asked)+len(h.denied)+len(h.waited)+len(h.warned) != 6 {
-			t.Errorf("heard %+v", h)
-		}
-	}
-	if none := bucket.JoinHooks(bucket.Hooks{}, bucket.Hooks{}); !reflect.DeepEqual(none, bucket.Hooks{}) {
-		t.Error("what nobody listens to is not nil")
-	}
-}
-
 // TestHooks_ContextOfStoreCalled checks that StoreCalled gets the values of the caller of a single request,
 // but not its deadline.
 func TestHooks_ContextOfStoreCalled(t *testing.T) {

@@ -3,12 +3,10 @@ package bucket_test
 import (
 	"bytes"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -35,24 +33,4 @@ func TestLogHooks_OnceAMinute(t *testing.T) {
 			t.Errorf("logged %q", lines)
 		}
 	})
-}
-
-// TestLogHooks_ForgetClosedLimiters checks that a closed limiter is collected, even if it is used
-// after Close.
-func TestLogHooks_ForgetClosedLimiters(t *testing.T) {
-	hooks := bucket.LogHooks(slog.New(slog.DiscardHandler))
-	closed := func() *bucket.Limiter {
-		store := newFailing()
-		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Store: store, Hooks: hooks}))
-		_ = l.Close()
-		_, _ = l.Decide(t.Context(), "k")
-		return l
-	}
-	gone := weak.Make(closed())
-	runtime.GC()
-	runtime.GC()
-	if gone.Value() != nil {
-		t.Error("got a closed Limiter still there, want it collected")
-	}
-	runtime.KeepAlive(hooks)
 }

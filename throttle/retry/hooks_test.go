@@ -55,33 +55,3 @@ func TestHooks(t *testing.T) {
 		}
 	})
 }
-
-func TestJoinHooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var first, second []string
-		joined := retry.JoinHooks(recordInto(&first), retry.Hooks{}, recordInto(&second))
-		r := newRetrier(t, retry.Config{Budget: generous(), Hooks: joined})
-		_ = r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() })
-		_ = r.Close()
-		joined.Arrived(t.Context(), retry.ArrivalEvent{})
-		joined.Announced("orders")
-		if len(first) != 7 || !slices.Equal(first, second) {
-			t.Errorf("got %q and %q want both the same seven", first, second)
-		}
-		if none := retry.JoinHooks(retry.Hooks{}, retry.Hooks{}); none.Announced != nil || none.Created != nil || none.Closed != nil || none.Retried != nil || none.Denied != nil || none.Arrived != nil {
-			t.Error("joined nil hooks are not nil")
-		}
-	})
-}
-
-func TestSetDefaultHooks(t *testing.T) {
-	t.Cleanup(func() { retry.SetDefaultHooks(retry.Hooks{}) })
-	var defaults, own []string
-	retry.SetDefaultHooks(recordInto(&defaults))
-	for _, h := range []retry.Hooks{{}, recordInto(&own), retry.JoinHooks(retry.DefaultHooks(), recordInto(&own))} {
-		throttle.Must(retry.New(retry.Config{Name: "x", Hooks: h}))
-	}
-	if len(defaults) != 2 || len(own) != 2 {
-		t.Errorf("got %q and %q want two each", defaults, own)
-	}
-}

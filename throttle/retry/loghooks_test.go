@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/retry"
@@ -55,22 +53,4 @@ func TestLogHooks_Key(t *testing.T) {
 	if !strings.Contains(out.String(), "retry=tenants key=a attempt=2") {
 		t.Errorf("logged %q", out.String())
 	}
-}
-
-// TestLogHooks_ForgetClosedRetriers checks that a closed Retrier is collected.
-func TestLogHooks_ForgetClosedRetriers(t *testing.T) {
-	hooks := retry.LogHooks(slog.New(slog.DiscardHandler))
-	closed := func() *retry.Retrier {
-		r := throttle.Must(retry.New(retry.Config{Name: "x", Budget: withoutReserve(), Hooks: hooks}))
-		_ = r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() })
-		_ = r.Close()
-		return r
-	}
-	gone := weak.Make(closed())
-	runtime.GC()
-	runtime.GC()
-	if gone.Value() != nil {
-		t.Error("got a closed Retrier still there, want it collected")
-	}
-	runtime.KeepAlive(hooks)
 }
