@@ -7,25 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
-
-// wantRedisWorks waits until every step succeeds.
-func wantRedisWorks(t *testing.T, s breakerstore.Store) {
-	t.Helper()
-	for name, step := range redisSteps(s) {
-		program.Eventually(t, name+" works", func() string {
-			if err := step(t.Context()); err != nil && !errors.Is(err, breakerstore.ErrConflict) {
-				return err.Error()
-			}
-			return ""
-		})
-	}
-}
 
 // wantRedisRefused checks that these steps fail with the server's error, and that the others succeed.
 func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused ...string) {
@@ -74,25 +59,6 @@ func TestRedis_Flushed(t *testing.T) {
 	}
 }
 
-// TestRedis_Frozen checks that every step ends with its context, also with long timeouts of sockets.
-func TestRedis_Frozen(t *testing.T) {
-	server := program.Redis(t)
-	options := redisstore.Options(server.Address)
-	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
-	client := redis.NewUniversalClient(options)
-	defer client.Close()
-	store := redisStore(t, client, "b")
-	wantRedisWorks(t, store)
-	server.Freeze(t)
-	for range 5 { // the first may have a connection; the others need new ones, which a frozen server does not accept
-		for name, step := range redisSteps(store) {
-			wantRedisEnds(t, name, step)
-		}
-	}
-	server.Thaw(t)
-	wantRedisWorks(t, store)
-}
-
 func TestRedis_Restarted(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")
@@ -103,7 +69,7 @@ func TestRedis_Restarted(t *testing.T) {
 		}
 	}
 	server.Restart(t)
-	wantRedisWorks(t, store)
+	wantRedisWorks(t, redisSteps(store))
 	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
 		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
 	}
@@ -167,13 +133,13 @@ func TestRedis_Full(t *testing.T) {
 	server.Do(t, "DEL", redisKey(63))
 	wantRedisRefused(t, store, "OOM", "campaign", "apply", "probe")
 	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
-	wantRedisWorks(t, store)
+	wantRedisWorks(t, redisSteps(store))
 }
 
 // TestRedis_ForeignKeys wants an error that names the key.
 func TestRedis_ForeignKeys(t *testing.T) {
 	server, client, store := newRedis(t)
-	wantRedisWorks(t, store)
+	wantRedisWorks(t, redisSteps(store))
 	for _, key := range client.Keys(t.Context(), "*").Val() {
 		client.Del(t.Context(), key)
 		client.LPush(t.Context(), key, "mine")
@@ -201,7 +167,7 @@ func TestRedis_Permissions(t *testing.T) {
 		options.Username, options.Password = name, "secret"
 		store := redisStore(t, redisClientWith(t, options), "b")
 		server.Do(t, "FLUSHALL")
-		wantRedisWorks(t, store)
+		wantRedisWorks(t, redisSteps(store))
 		writeRedis(t, store, 3, "x")
 		wantRedisRecord(t, store, 3, "x")
 		if name == "all" {

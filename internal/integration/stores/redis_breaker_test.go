@@ -1,13 +1,8 @@
 package stores_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +11,6 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
-	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
 // hostileRedisNames are names that must not share a key, and must not break its hash tag.
@@ -51,30 +45,11 @@ func TestRedis_Names(t *testing.T) {
 	}
 }
 
-// TestRedis_Protocols runs every step with RESP2 and RESP3.
-func TestRedis_Protocols(t *testing.T) {
-	server := program.Redis(t)
-	for _, protocol := range []int{2, 3} {
-		options := redisstore.Options(server.Address)
-		options.Protocol = protocol
-		store := redisStore(t, redisClientWith(t, options), fmt.Sprint(protocol))
-		for name, step := range redisSteps(store) {
-			if err := step(t.Context()); err != nil {
-				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
-			}
-		}
-		wantRedisWatched(t, store, func() { writeRedis(t, store, 1, "new") })
-	}
-}
-
 // TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
 func TestRedis_RoundTrips(t *testing.T) {
 	_, client, store := newRedis(t)
-	for _, step := range redisSteps(store) { // the server knows the scripts after this
-		if err := step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	bucket := redisBucketSteps(redisBucket(t, client, "b"))
+	wantRedisWorks(t, redisSteps(store), bucket) // the server knows the scripts after this
 	all := make([]int, breakerstore.NumShards)
 	for i := range all {
 		all[i] = i
@@ -104,6 +79,9 @@ func TestRedis_RoundTrips(t *testing.T) {
 		{"resign", func() error { return store.Resign(t.Context(), breakerstore.Lease{}) }, 1, 1},
 		{"300 probes", func() error { _, err := store.Probe(t.Context(), three); return err }, 2, 2},
 		{"no probes", func() error { _, err := store.Probe(t.Context(), nil); return err }, 0, 0},
+		{"take", func() error { return bucket["take"](t.Context()) }, 1, 1},
+		{"return", func() error { return bucket["return"](t.Context()) }, 1, 1},
+		{"reset", func() error { return bucket["reset"](t.Context()) }, 1, 1},
 	} {
 		if err := c.step(); err != nil {
 			t.Errorf("%s: got error %v want none", c.name, err)
@@ -157,23 +135,6 @@ func TestRedisCluster_Clock(t *testing.T) {
 	}
 }
 
-// TestRedis_ContextDone checks that no command is sent with a context that has ended.
-func TestRedis_ContextDone(t *testing.T) {
-	_, client, store := newRedis(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	counted := &redisTrips{}
-	client.AddHook(counted)
-	for name, step := range redisSteps(store) {
-		if err := step(ctx); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "redisstore: "+name) {
-			t.Errorf("%s: got error %v want redisstore: %s and that the context is cancelled", name, err, name)
-		}
-	}
-	if commands, _ := counted.take(); commands != 0 {
-		t.Errorf("got %d commands want none", commands)
-	}
-}
-
 // TestRedis_EmptyBatch applies a batch without records and without a term.
 func TestRedis_EmptyBatch(t *testing.T) {
 	server, _, store := newRedis(t)
@@ -188,11 +149,7 @@ func TestRedis_EmptyBatch(t *testing.T) {
 // TestRedis_ProbesExpire checks that counters of probes have a time to live, and no other key has one.
 func TestRedis_ProbesExpire(t *testing.T) {
 	_, client, store := newRedis(t)
-	for _, step := range redisSteps(store) {
-		if err := step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	wantRedisWorks(t, redisSteps(store))
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 3 {
 		t.Fatalf("got keys %q, error %v want a lease, a shard and a counter", keys, err)
@@ -223,54 +180,4 @@ func TestRedis_Conformance(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestRedis_LostUpdates counts a record up from several clients at once. Every acknowledged write must
-// be in it.
-func TestRedis_LostUpdates(t *testing.T) {
-	const writers, each = 8, 300
-	server, _, store := newRedis(t)
-	writeRedis(t, store, 4, "0")
-	var written, conflicts atomic.Int64
-	var all sync.WaitGroup
-	for range writers {
-		handle := redisStore(t, redisClient(t, server), "b")
-		all.Go(func() {
-			for n := 0; n < each; {
-				switch err := countUpRedis(t, handle); {
-				case err == nil:
-					n++
-					written.Add(1)
-				case errors.Is(err, breakerstore.ErrConflict):
-					conflicts.Add(1)
-				default:
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	wantRedisRecord(t, store, 4, strconv.FormatInt(written.Load(), 10))
-	if got := readRedis(t, store, 4).Version.Number; written.Load() != writers*each || got != writers*each+1 {
-		t.Errorf("got %d writes and number %d want %d and one more", written.Load(), got, writers*each)
-	}
-	if conflicts.Load() == 0 {
-		t.Error("got no conflict: nothing was raced for")
-	}
-}
-
-func countUpRedis(t *testing.T, s breakerstore.Store) error {
-	loaded, err := s.Load(t.Context(), []int{4})
-	if err != nil {
-		return err
-	}
-	n, err := strconv.Atoi(string(loaded[0].Records[0].Data))
-	if err != nil {
-		return err
-	}
-	_, err = s.Apply(t.Context(), breakerstore.Batch{
-		Shard: 4, Term: 1, Expect: loaded[0].Version, Changes: []breakerstore.Change{{ID: redisRecord(4), Data: strconv.AppendInt(nil, int64(n+1), 10)}},
-	})
-	return err
 }

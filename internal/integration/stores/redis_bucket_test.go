@@ -129,29 +129,6 @@ func TestRedisBucket_Names(t *testing.T) {
 	}
 }
 
-// TestRedisBucket_Protocols runs every step with RESP2 and RESP3, and checks that a step is one
-// command.
-func TestRedisBucket_Protocols(t *testing.T) {
-	server := program.Redis(t)
-	for _, protocol := range []int{2, 3} {
-		options := redisstore.Options(server.Address)
-		options.Protocol = protocol
-		client := redisClientWith(t, options)
-		store := redisBucket(t, client, "b")
-		wantRedisBucketWorks(t, store)
-		counted := &redisTrips{}
-		client.AddHook(counted)
-		for name, step := range redisBucketSteps(store) {
-			if err := step(t.Context()); err != nil {
-				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
-			}
-			if commands, batches := counted.take(); commands != 1 || batches != 1 {
-				t.Errorf("protocol %d: %s: got %d commands in %d round trips want one", protocol, name, commands, batches)
-			}
-		}
-	}
-}
-
 // TestRedisBucket_Conformance runs the suite of all stores on a server and on a cluster. Each handle
 // has its own client.
 func TestRedisBucket_Conformance(t *testing.T) {
@@ -164,30 +141,8 @@ func TestRedisBucket_Conformance(t *testing.T) {
 	}
 }
 
-func TestRedisBucket_Histories(t *testing.T) {
-	server := program.Redis(t)
-	var handles []store.Store
-	for range 4 {
-		handles = append(handles, redisBucket(t, redisClient(t, server), "histories"))
-	}
-	wantOrdered(t, handles, time.Microsecond)
-}
-
 // redisBucketKey is the key of the bucket "k" of the store "b".
 const redisBucketKey = "spillway:bucket:b:k"
-
-// wantRedisBucketWorks waits until every step succeeds.
-func wantRedisBucketWorks(t *testing.T, s store.Store) {
-	t.Helper()
-	for name, step := range redisBucketSteps(s) {
-		program.Eventually(t, name+" works", func() string {
-			if err := step(t.Context()); err != nil {
-				return err.Error()
-			}
-			return ""
-		})
-	}
-}
 
 // TestRedisBucket_Lost checks that buckets are full after a flush or a crash.
 func TestRedisBucket_Lost(t *testing.T) {
@@ -208,28 +163,8 @@ func TestRedisBucket_Lost(t *testing.T) {
 		}
 	}
 	server.Restart(t)
-	wantRedisBucketWorks(t, store)
+	wantRedisWorks(t, redisBucketSteps(store))
 	wantRedisTake(t, store, "new", slowly(3), 3, true)
-}
-
-// TestRedisBucket_Frozen checks that every step ends with its context, also with long timeouts of
-// sockets.
-func TestRedisBucket_Frozen(t *testing.T) {
-	server := program.Redis(t)
-	options := redisstore.Options(server.Address)
-	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
-	client := redis.NewUniversalClient(options)
-	defer client.Close()
-	store := redisBucket(t, client, "b")
-	wantRedisBucketWorks(t, store)
-	server.Freeze(t)
-	for range 3 {
-		for name, step := range redisBucketSteps(store) {
-			wantRedisEnds(t, name, step)
-		}
-	}
-	server.Thaw(t)
-	wantRedisBucketWorks(t, store)
 }
 
 // TestRedisBucket_Corrupt checks that an invalid level counts as a full bucket, and a key of another
@@ -298,7 +233,7 @@ func TestRedisBucket_Permissions(t *testing.T) {
 	options := redisstore.Options(server.Address)
 	options.Username, options.Password = "u", "secret"
 	store := redisBucket(t, redisClientWith(t, options), "b")
-	wantRedisBucketWorks(t, store)
+	wantRedisWorks(t, redisBucketSteps(store))
 	wantRedisTake(t, store, "other", slowly(3), 3, true)
 	if err := store.Return(t.Context(), "other", slowly(3), 3); err != nil {
 		t.Errorf("Return: got error %v want none", err)

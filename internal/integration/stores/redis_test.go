@@ -175,3 +175,52 @@ func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) 
 		t.Fatalf("%s did not end with its context", name)
 	}
 }
+
+// wantRedisWorks waits until every step of some stores succeeds.
+func wantRedisWorks(t *testing.T, stores ...map[string]func(context.Context) error) {
+	t.Helper()
+	for _, steps := range stores {
+		for name, step := range steps {
+			program.Eventually(t, name+" works", func() string {
+				if err := step(t.Context()); err != nil && !errors.Is(err, store.ErrConflict) {
+					return err.Error()
+				}
+				return ""
+			})
+		}
+	}
+}
+
+// TestRedis_Frozen checks that every step of both stores ends with its context, also with long timeouts of sockets.
+func TestRedis_Frozen(t *testing.T) {
+	server := program.Redis(t)
+	options := redisstore.Options(server.Address)
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
+	client := redis.NewUniversalClient(options)
+	defer client.Close()
+	all := []map[string]func(context.Context) error{redisSteps(redisStore(t, client, "b")), redisBucketSteps(redisBucket(t, client, "b"))}
+	wantRedisWorks(t, all...)
+	server.Freeze(t)
+	for range 5 { // the first may have a connection; the others need new ones, which a frozen server does not accept
+		for _, steps := range all {
+			for name, step := range steps {
+				wantRedisEnds(t, name, step)
+			}
+		}
+	}
+	server.Thaw(t)
+	wantRedisWorks(t, all...)
+}
+
+// TestRedis_Protocols uses both stores with RESP2 and RESP3.
+func TestRedis_Protocols(t *testing.T) {
+	server := program.Redis(t)
+	for _, protocol := range []int{2, 3} {
+		options := redisstore.Options(server.Address)
+		options.Protocol = protocol
+		client := redisClientWith(t, options)
+		s := redisStore(t, client, fmt.Sprint(protocol))
+		wantRedisWorks(t, redisSteps(s), redisBucketSteps(redisBucket(t, client, "b")))
+		wantRedisWatched(t, s, func() { writeRedis(t, s, 1, "new") })
+	}
+}

@@ -26,60 +26,11 @@ func (e *engine) cases(t *testing.T) {
 		{"records without their shard are dropped", e.dropsRecordsOfALostShard},
 		{"foreign rows are ignored", e.leavesOutWhatIsNotOurs},
 		{"an unknown term is rejected", e.refusesTerms},
-		{"no write is lost", e.losesNoWrite},
 		{"old probes are deleted", e.deletesOldProbes},
 		{"a late clock reading counts in its period", e.countsLateProbes},
 		{"deliveries", e.polls},
 	} {
 		t.Run(c.name, c.run)
-	}
-}
-
-func (e *engine) createsAtOnce(t *testing.T) {
-	const processes = 20
-	dsn := e.dsn(t)
-	prefix := fmt.Sprintf("at_once_%d_", e.last.Add(1))
-	errs := make(chan error, 2*processes)
-	var all sync.WaitGroup
-	for range processes {
-		db := e.open(t, dsn)
-		b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Go(func() {
-			errs <- b.CreateSchema(t.Context())
-			errs <- b.CreateSchema(t.Context())
-		})
-	}
-	all.Wait()
-	for range 2 * processes {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	// The statements themselves can be run again, too.
-	db := e.open(t, dsn)
-	statements, err := sqlstore.BreakerSchema(e.dialect, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Errorf("%s: %v", s, err)
-		}
-	}
-}
-
-func (e *engine) missesTables(t *testing.T) {
-	b, err := sqlstore.NewBreaker(e.open(t, e.dsn(t)), e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: "nobody_made_"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for step, err := range sqlSteps(t.Context(), b) {
-		if !errors.Is(err, sqlstore.ErrNoTables) || !strings.Contains(err.Error(), "nobody_made_breaker_") {
-			t.Errorf("%s: got %v want ErrNoTables and the table's name", step, err)
-		}
 	}
 }
 
@@ -213,37 +164,6 @@ func (e *engine) refusesTerms(t *testing.T) {
 	}
 }
 
-// losesNoWrite counts in two shards from several processes. Each write adds one to what it read.
-func (e *engine) losesNoWrite(t *testing.T) {
-	const handles, writers = 4, 3
-	writes, dsn := short(40, 170), e.dsn(t)
-	var all sync.WaitGroup
-	conflicts := make(chan int, handles*writers)
-	for h := range handles {
-		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: "race", Prefix: "race_"})
-		for range writers {
-			all.Go(func() { conflicts <- sqlCountUp(t, b, h%2, writes) })
-		}
-	}
-	all.Wait()
-	lost := 0
-	for range handles * writers {
-		lost += <-conflicts
-	}
-	b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: "race", Prefix: "race_"})
-	loaded, err := b.Load(t.Context(), []int{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range loaded {
-		want := handles * writers * writes / 2
-		if got := len(s.Records[0].Data); got != want || s.Version.Number != uint64(want) {
-			t.Errorf("shard %d: got %d and version %v want %d", s.Index, got, s.Version, want)
-		}
-	}
-	t.Logf("%d writes, %d conflicts", handles*writers*writes, lost)
-}
-
 // sqlCountUp adds a byte to a record several times, and returns the number of conflicts.
 func sqlCountUp(t *testing.T, b store.Store, shard, times int) (conflicts int) {
 	for times > 0 && t.Context().Err() == nil {
@@ -314,4 +234,59 @@ func (e *engine) countsLateProbes(t *testing.T) {
 	}
 	grant(1)
 	grant(0)
+}
+
+// createsAtOnce creates the tables of both stores by twenty processes.
+func (e *engine) createsAtOnce(t *testing.T) {
+	const processes = 20
+	dsn := e.dsn(t)
+	prefix := fmt.Sprintf("at_once_%d_", e.last.Add(1))
+	var all sync.WaitGroup
+	for range processes {
+		db := e.open(t, dsn)
+		b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for range 2 {
+				if err := errors.Join(b.CreateSchema(t.Context()), k.CreateSchema(t.Context())); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	// The statements themselves can be run again, too.
+	statements, err := sqlstore.BreakerSchema(e.dialect, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := e.open(t, dsn)
+	for _, s := range statements {
+		e.exec(t, db, s)
+	}
+}
+
+func (e *engine) missesTables(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: "nobody_made_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: "nobody_made_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, steps := range []map[string]error{sqlSteps(t.Context(), b), bucketSteps(t.Context(), k)} {
+		for step, err := range steps {
+			if !errors.Is(err, sqlstore.ErrNoTables) || !strings.Contains(err.Error(), "nobody_made_b") {
+				t.Errorf("%s: got %v want ErrNoTables and the table's name", step, err)
+			}
+		}
+	}
 }

@@ -126,46 +126,6 @@ func (e *engine) sweepsWhileUsed(t *testing.T) {
 	t.Logf("%d rows were swept away before they were used", swept.Load())
 }
 
-// resetsWhileUsed takes from a bucket and returns tokens while others reset it in a loop. No call fails:
-// if two statements deadlock, the database rolls one back, and the store retries it.
-func (e *engine) resetsWhileUsed(t *testing.T) {
-	const users, resetters, requests = 12, 3, 150
-	dsn, name := e.dsn(t), fmt.Sprint("reset ", e.last.Add(1))
-	b := e.buckets(t, dsn, name, "reset_")
-	for _, algorithm := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
-		l := lasting(1000, algorithm)
-		var all, resets sync.WaitGroup
-		resetting, stop := context.WithCancel(t.Context())
-		for range resetters {
-			resets.Go(func() {
-				for resetting.Err() == nil {
-					if err := b.Reset(t.Context(), "k"); err != nil {
-						t.Errorf("%v: reset: %v", algorithm, err)
-						return
-					}
-				}
-			})
-		}
-		for range users {
-			all.Go(func() {
-				for range requests {
-					d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 2})
-					if err == nil {
-						err = b.Return(t.Context(), "k", l, d.Granted-1)
-					}
-					if err != nil {
-						t.Errorf("%v: %v", algorithm, err)
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-		stop()
-		resets.Wait()
-	}
-}
-
 // between is a database in which something happens before the first statement that writes, after all that have read.
 type between struct {
 	driver.Connector

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -47,7 +48,11 @@ func ExampleHistory() {
 		})
 	}
 	all.Wait()
-	fmt.Println(h.Len(), "operations, error:", h.Check(time.Nanosecond))
+	err := h.Check(time.Nanosecond)
+	if errors.Is(err, storetest.ErrUndecided) {
+		err = nil // too many overlap: record fewer, or try again
+	}
+	fmt.Println(h.Len(), "operations, error:", err)
 
 	// Output:
 	// 40 operations, error: <nil>
