@@ -25,22 +25,15 @@ const (
 	sampleRate     = time.Second
 	breakerTimeout = 2 * time.Second
 	trips          = 3
-	probeBudget    = 3
 	reportEvery    = 200 * time.Millisecond
 	callEvery      = 100 * time.Millisecond // to each endpoint, by each agent
 )
 
 // report is what an agent reports of itself at short intervals.
 type report struct {
-	Agent     string
-	Frozen    bool // a refresh is overdue, or there was none yet
-	Decisions int  // since the last report
-	Slow      int  // of them took longer than 5 ms
-	Slowest   time.Duration
-	Leads     bool
-	Term      uint64
-	Disabled  []string // keys that it has disabled
-	Failures  map[string]uint64
+	Agent    string
+	Leads    bool
+	Disabled []string // keys that it has disabled
 }
 
 // agentEvent is an event of the breaker of an agent.
@@ -61,7 +54,7 @@ type agent struct {
 func config(store store.Store) breaker.Config {
 	return breaker.Config{
 		Name: "fleet", Store: store, SampleRate: sampleRate, ObservabilityWindow: 4 * time.Second, Refresh: 200 * time.Millisecond,
-		BreakerTimeout: breakerTimeout, ConsecutiveFailureThreshold: trips, MinimumRequestCount: 5, HalfOpenProbes: probeBudget,
+		BreakerTimeout: breakerTimeout, ConsecutiveFailureThreshold: trips, MinimumRequestCount: 5, HalfOpenProbes: 3,
 		MaxStale: time.Minute, ConsecutiveResetAfter: time.Minute,
 	}
 }
@@ -86,7 +79,7 @@ func runAgent(args []string) error {
 		return err
 	}
 	var all sync.WaitGroup
-	for _, work := range []func(context.Context){a.run, a.call, a.decide} {
+	for _, work := range []func(context.Context){a.run, a.call, a.report} {
 		all.Go(func() { work(ctx) })
 	}
 	all.Wait()
@@ -143,11 +136,9 @@ func (a *agent) poll(_ context.Context, q breaker.PollQuery) (map[breaker.Key]br
 
 // attempt is a call to an endpoint.
 type attempt struct {
-	Agent      string
-	Key        string
-	State      breaker.State
-	Generation uint64
-	Begun      time.Time // before the breaker decided
+	Agent string
+	Key   string
+	Begun time.Time // before the breaker decided
 }
 
 // call calls every endpoint at its rate if the breaker admits the call.
@@ -166,48 +157,21 @@ func (a *agent) call(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			call := attempt{Agent: a.name, Key: key, State: permit.State(), Generation: a.manager.Status(k).Generation, Begun: begun}
-			permit.Done(a.post("/call", call, nil))
+			permit.Done(a.post("/call", attempt{Agent: a.name, Key: key, Begun: begun}, nil))
 		}
 	}
 }
 
-// decide takes decisions in a loop and reports how long they took.
-func (a *agent) decide(ctx context.Context) {
-	healthy := a.manager.Circuit(breaker.Key{ID: endpoints()[0]})
+// report sends the state of the manager at short intervals.
+func (a *agent) report(ctx context.Context) {
 	for ctx.Err() == nil {
-		r := report{Agent: a.name}
-		for end := time.Now().Add(reportEvery); time.Now().Before(end); {
-			for range 20 {
-				begun := time.Now()
-				_ = healthy.CanExecute(ctx)
-				took := time.Since(begun)
-				r.Decisions++
-				r.Slowest = max(r.Slowest, took)
-				if took > 5*time.Millisecond {
-					r.Slow++
-				}
+		<-time.After(reportEvery)
+		r := report{Agent: a.name, Leads: a.manager.Stats().Leads}
+		for _, status := range a.manager.List() {
+			if status.State == breaker.Disabled {
+				r.Disabled = append(r.Disabled, status.Key.ID)
 			}
-			<-time.After(time.Millisecond)
 		}
-		a.fill(&r)
 		_ = a.post("/report", r, nil)
-	}
-}
-
-// fill adds the state of the manager.
-func (a *agent) fill(r *report) {
-	s := a.manager.Stats()
-	r.Leads, r.Term, r.Frozen = s.Leads, s.Term, s.SnapshotAge < 0 || s.SnapshotAge > time.Second
-	r.Failures = map[string]uint64{}
-	for f, n := range s.Errors.All() {
-		if n > 0 {
-			r.Failures[f.String()] = n
-		}
-	}
-	for _, status := range a.manager.List() {
-		if status.State == breaker.Disabled {
-			r.Disabled = append(r.Disabled, status.Key.ID)
-		}
 	}
 }

@@ -45,7 +45,6 @@ type environment struct {
 	events  []agentEvent
 	reports map[string]report // the latest of each agent
 	counts  map[string]int    // reports of each agent
-	tally   tally
 }
 
 // madeCall is a call that reached an endpoint.
@@ -55,9 +54,6 @@ type madeCall struct {
 	at     time.Time
 	failed bool
 }
-
-// tally counts decisions, and those that took longer than 5 ms.
-type tally struct{ decisions, slow int }
 
 func newEnvironment(t *testing.T) *environment {
 	env := &environment{reports: map[string]report{}, counts: map[string]int{}, down: true}
@@ -138,8 +134,6 @@ func (env *environment) report(rw http.ResponseWriter, r *http.Request) {
 	defer env.mu.Unlock()
 	env.reports[n.Agent] = n
 	env.counts[n.Agent]++
-	env.tally.decisions += n.Decisions
-	env.tally.slow += n.Slow
 }
 
 // reportCounts returns the number of reports of each agent.
@@ -182,13 +176,6 @@ func (env *environment) admitting(agents ...string) []string {
 		}
 	}
 	return missing
-}
-
-// restartTally resets the tally.
-func (env *environment) restartTally() {
-	env.mu.Lock()
-	env.tally = tally{}
-	env.mu.Unlock()
 }
 
 // callsTo returns how many calls that began since then reached failing endpoints.

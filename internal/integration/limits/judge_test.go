@@ -42,7 +42,6 @@ func unknown(d decision) bool { return d.Outcome == pending || d.Outcome == fail
 
 func fromStore(d decision) bool { return d.Source != bucket.SourcePolicy }
 
-func byAsked(a, b decision) int    { return cmp.Compare(a.Asked, b.Asked) }
 func byAnswered(a, b decision) int { return cmp.Compare(a.Answered, b.Answered) }
 
 // span is a time between two times in nanoseconds since 1970.
@@ -285,14 +284,4 @@ func (j judge) change(h history) (faults []string) {
 // asked returns the decisions that were asked for after a time.
 func (h history) asked(after int64) history {
 	return h.that(func(d decision) bool { return d.Asked > after })
-}
-
-// ofChange describes what was granted while both limits were in force, and after that.
-func (j judge) ofChange(h history) string {
-	bound := j.bound(h)
-	during := span{bound.in[1].from, bound.in[0].to}
-	both := h.that(func(d decision) bool { return d.Asked >= during.from && d.Answered <= during.to })
-	after := h.asked(during.to)
-	return fmt.Sprintf("%d tokens in %v with both limits, at most %.0f; %d afterwards; %d asked",
-		spent(both, during.to).tokens, time.Duration(during.to-during.from), bound.most(during), len(after.that(granted)), len(h))
 }

@@ -61,7 +61,6 @@ func changes(t *testing.T, e engine, jobs []job) {
 		if fault := judge.tooMuch(f.all(t, j.Name, byStore), f.givenBack(t, j)); fault != "" {
 			t.Errorf("%s: the store answered %s", j.Name, fault)
 		}
-		t.Logf("%s: %s", j.Name, judge.ofChange(h))
 	}
 }
 
@@ -80,7 +79,6 @@ func TestMemory_Changes(t *testing.T) {
 			for _, fault := range judge.change(h) {
 				t.Error(fault)
 			}
-			t.Log(judge.ofChange(h))
 		})
 	}
 }

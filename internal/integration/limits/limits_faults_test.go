@@ -128,7 +128,6 @@ func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	}
 	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost+f.givenBack(t, j)); fault != "" {
 		t.Errorf("%s: the store answered %s", j.Name, fault)
-		f.logGrants(t, j)
 	}
 }
 
@@ -158,24 +157,13 @@ func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
 	return tokens
 }
 
-// logGrants logs all answers of the store.
-func (f *fleet) logGrants(t *testing.T, j job) {
-	t.Helper()
-	h := f.all(t, j.Name, byStore)
-	slices.SortFunc(h, byAsked)
-	for _, d := range h.that(func(d decision) bool { return granted(d) || unknown(d) }) {
-		t.Logf("asked after %v for %d, answered %v later (outcome %d): %d granted",
-			time.Duration(d.Asked-h[0].Asked), d.Wanted, time.Duration(d.Answered-d.Asked), d.Outcome, d.Granted)
-	}
-}
-
 func (f *fleet) checkClosed(t *testing.T, from, to int64) {
 	t.Helper()
 	h := f.all(t, "closed", byCaller).that(within(from, to))
 	if fault := h.notClosed(); fault != "" {
 		t.Errorf("closed: %s", fault)
 	}
-	t.Logf("closed: %d answers while frozen, %s", len(h), h.took())
+	t.Logf("closed: %d answers while frozen", len(h))
 }
 
 func (f *fleet) checkOpen(t *testing.T, from, to int64) {
@@ -184,7 +172,7 @@ func (f *fleet) checkOpen(t *testing.T, from, to int64) {
 	if fault := h.notOpen(); fault != "" {
 		t.Errorf("open: %s", fault)
 	}
-	t.Logf("open: %d answers while frozen, %s", len(h), h.took())
+	t.Logf("open: %d answers while frozen", len(h))
 }
 
 // checkShare checks that each process grants at most its share of the limit, so that processes and store
@@ -208,7 +196,7 @@ func (f *fleet) checkShare(t *testing.T, from, to int64) {
 	if n := len(h.that(granted)); n == 0 || n == len(h) {
 		t.Errorf("share: %d of %d were granted while the store was frozen", n, len(h))
 	}
-	t.Logf("share: %d answers while frozen, of which %d grants, %s", len(h), len(h.that(granted)), h.took())
+	t.Logf("share: %d answers while frozen, of which %d grants", len(h), len(h.that(granted)))
 }
 
 // notClosed reports grants among answers that were given while the store was frozen.
@@ -232,19 +220,6 @@ func (j judge) aboveShare(h history) string {
 	j.limit.Capacity /= processes
 	j.limit.Period *= processes
 	return j.tooMuch(h.that(func(d decision) bool { return !fromStore(d) }), 0)
-}
-
-// took describes how long answers took.
-func (h history) took() string {
-	if len(h) == 0 {
-		return "none"
-	}
-	times := make([]time.Duration, len(h))
-	for i, d := range h {
-		times[i] = time.Duration(d.Answered - d.Asked).Round(time.Microsecond)
-	}
-	slices.Sort(times)
-	return fmt.Sprintf("after %v in the middle, %v of a hundred, %v at most", times[len(times)/2], times[len(times)*99/100], times[len(times)-1])
 }
 
 // flushed checks that lost buckets are full again, once.
