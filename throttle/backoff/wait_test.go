@@ -3,6 +3,7 @@ package backoff_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -150,28 +151,6 @@ func TestManyCanceled(t *testing.T) {
 	}
 }
 
-// TestManyServed wants that all workers get their turn at once when the delay is 0.
-func TestManyServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := slow(t, backoff.Config{}, time.Hour)
-		begun := time.Now()
-		var all sync.WaitGroup
-		for range crowd() {
-			all.Go(func() {
-				if _, err := r.Wait(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		r.Reset()
-		all.Wait()
-		if got := time.Since(begun); got != 0 {
-			t.Errorf("turns after Reset: got after %v want at once", got)
-		}
-	})
-}
-
 func TestCloseEndsAllWaiting(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
@@ -285,9 +264,10 @@ func TestRetryAfter(t *testing.T) {
 			{10 * time.Second, 10 * time.Second},
 			{time.Minute, time.Minute},
 			{10000 * 24 * time.Hour, time.Minute},
-			{1<<63 - 1, time.Minute},
+			{math.MaxInt64, time.Minute},
 			{0, time.Second},
 			{-time.Hour, time.Second},
+			{math.MinInt64, time.Second},
 			{1, time.Second},
 		} {
 			synctest.Test(t, func(t *testing.T) {

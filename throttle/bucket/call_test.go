@@ -59,41 +59,6 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 	}
 }
 
-// TestCall_CallersLeave checks that the tokens of callers that left are given back, and that a
-// batch whose caller left before the call is not sent.
-func TestCall_CallersLeave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, gate := newRemote(), make(chan struct{})
-		r.set(gate, nil)
-		limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
-		l := limiter(t, bucket.Config{Store: many{r}, Limit: limit, StoreTimeout: time.Second})
-		early, leaveEarly := context.WithCancel(t.Context())
-		late, leaveLate := context.WithCancel(t.Context())
-		for _, ctx := range []context.Context{t.Context(), t.Context(), early, late, t.Context()} {
-			key := strconv.Itoa(int(r.calls.Load()))
-			go func() {
-				if _, err := l.DecideN(ctx, key, 4); err != nil && !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
-			}()
-			synctest.Wait()
-		}
-		leaveEarly()
-		synctest.Wait()
-		time.Sleep(10 * time.Millisecond) // the call for the last two starts
-		leaveLate()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		r.set(nil, nil)
-		for key, want := range map[string]int64{"0": 6, "1": 6, "2": 6} {
-			if d, err := l.Peek(t.Context(), key); err != nil || d.Remaining != want {
-				t.Errorf("key %s: %+v, %v, want %d left", key, d, err, want)
-			}
-		}
-	})
-}
-
 // TestCall_MaxWaiting checks that the questions above the bound are decided at once, and that no
 // caller of a store without answers waits longer than two timeouts: for its turn, and for its call.
 func TestCall_MaxWaiting(t *testing.T) {

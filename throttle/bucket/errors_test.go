@@ -8,7 +8,6 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -74,31 +73,3 @@ func (gone) Take(context.Context, store.Request) (bucket.Decision, error) {
 func (gone) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
 
 func (gone) Reset(context.Context, string) error { return errDown }
-
-// TestErrors_DoNotOpenACircuit checks that a breaker and a throttle ignore denials.
-func TestErrors_DoNotOpenACircuit(t *testing.T) {
-	store := newFailing()
-	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-	_ = empty.Take(t.Context(), "k", 1)
-	lost := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
-	for name, l := range map[string]*bucket.Limiter{"denied": empty, "no answer": lost} {
-		m := breaker.Must(breaker.New(breaker.Config{Name: "x"}))
-		th := throttle.Must(throttle.New(throttle.Config{Name: "x"}))
-		circuit := m.Circuit(breaker.Key{ID: "x"})
-		call := func(ctx context.Context) error { return l.Take(ctx, "k", 1) }
-		for range 300 {
-			_ = circuit.Do(t.Context(), call)
-			_ = th.Do(t.Context(), throttle.High, call)
-		}
-		if err := m.Sample(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := circuit.CanExecute(t.Context()); err != nil {
-			t.Errorf("%s: the circuit: got %v want it closed", name, err)
-		}
-		if p := th.RejectionProbability(throttle.High); p != 0 {
-			t.Errorf("%s: the throttle: got a probability of %v want 0", name, p)
-		}
-		_ = m.Close()
-	}
-}

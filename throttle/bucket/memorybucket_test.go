@@ -51,33 +51,6 @@ func TestMemoryBucket_EarlierClockThanReset(t *testing.T) {
 	}
 }
 
-// TestMemoryBucket_Collision checks that a take changes nothing if another take came between. A take
-// without a change needs no other attempt.
-func TestMemoryBucket_Collision(t *testing.T) {
-	_, b := emptied(t, daily())
-	full := b.full.Load()
-	if b.swap(full-1, full+1) || !b.swap(full-1, full-1) || b.full.Load() != full {
-		t.Errorf("got a bucket that is full at %d want %d, and another attempt only after a change", b.full.Load(), full)
-	}
-}
-
-// TestMemoryBucket_Frozen checks that a take without the lock changes nothing while the lock is
-// used, and after the bucket was removed.
-func TestMemoryBucket_Frozen(t *testing.T) {
-	limit := rated(PerSecond(1e9))
-	for name, freeze := range map[string]func(*memoryBucket){
-		"in use":  func(b *memoryBucket) { b.freeze() },
-		"removed": func(b *memoryBucket) { b.retire(b.full.Load()) },
-	} {
-		s, b := emptied(t, limit.Limit)
-		freeze(b)
-		var d Decision
-		if b.take(&limit.rate, s.now()+int64(time.Hour), 1, 1, &d) || d.Allowed || b.full.Load() != frozen {
-			t.Errorf("%s: got %+v want nothing without the lock", name, d)
-		}
-	}
-}
-
 // TestMemoryStore_OneKey takes tokens of one key by many goroutines, while buckets of other keys
 // come and go. No more may be granted than the capacity and the refill since the first take.
 func TestMemoryStore_OneKey(t *testing.T) {

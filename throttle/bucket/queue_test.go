@@ -41,25 +41,6 @@ func TestWait_DeniesALateWaiterAtOnce(t *testing.T) {
 	})
 }
 
-// TestQueue_FirstWaiterLeaves checks that the next waiter, which needs fewer tokens, does not wait
-// for those of the first.
-func TestQueue_FirstWaiterLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
-		_, _ = l.DecideN(t.Context(), "k", 9)
-		ctx, leave := context.WithCancel(t.Context())
-		go func() { _ = l.Wait(ctx, "k", 9) }()
-		synctest.Wait()
-		begun, served := time.Now(), make(chan error)
-		go func() { served <- l.Wait(t.Context(), "k", 3) }()
-		time.Sleep(2 * time.Second)
-		leave()
-		if err := <-served; err != nil || time.Since(begun) != 3*time.Second {
-			t.Errorf("served %v after %v, want 3s", err, time.Since(begun))
-		}
-	})
-}
-
 // TestQueue_HugeRequests checks waiters whose total is above the largest int64.
 func TestQueue_HugeRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

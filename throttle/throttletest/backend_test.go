@@ -102,13 +102,6 @@ func TestRecoversSoonAfterAnOverload(t *testing.T) {
 	}
 }
 
-func TestZeroCapacityIsNoLimit(t *testing.T) {
-	b, _ := newBackend(t, throttletest.BackendConfig{})
-	if got := calls(t, b, 10_000); got != 10_000 {
-		t.Errorf("%d of 10000 calls served", got)
-	}
-}
-
 func TestRejectionsAreAvailabilityFailures(t *testing.T) {
 	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 1})
 	calls(t, b, 1)
