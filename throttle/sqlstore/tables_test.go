@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,28 @@ func TestIdentifier(t *testing.T) {
 		}
 		if got := checkIdentifier("F", name, maxIdentifier, false) == nil; got != (want && !strings.Contains(name, ".")) {
 			t.Errorf("%q, without a schema: got %v", name, got)
+		}
+	}
+}
+
+// TestSchemas wants statements that can be run again, of tables with the prefix in quotes.
+func TestSchemas(t *testing.T) {
+	for d, quote := range map[Dialect]string{PostgreSQL: `"`, MySQL: "`", SQLite: `"`} {
+		breaker, err := BreakerSchema(d, "ops.x_")
+		buckets, other := BucketSchema(d, "ops.x_")
+		if err := errors.Join(err, other); err != nil || len(breaker) != 4 || len(buckets) != 1 {
+			t.Errorf("%v: got %d and %d statements, %v want 4 and 1", d, len(breaker), len(buckets), err)
+		}
+		for _, s := range append(breaker, buckets...) {
+			if !strings.HasPrefix(s, "CREATE TABLE IF NOT EXISTS "+quote+"ops"+quote+"."+quote+"x_b") || strings.ContainsAny(s, "{}?") {
+				t.Errorf("%v: got %s", d, s)
+			}
+		}
+	}
+	for d, prefix := range map[Dialect]string{PostgreSQL: "a.b.c", 9: ""} {
+		_, err := BreakerSchema(d, prefix)
+		if _, other := BucketSchema(d, prefix); err == nil || other == nil {
+			t.Errorf("%v, prefix %q: got errors %v and %v want both", d, prefix, err, other)
 		}
 	}
 }
