@@ -105,5 +105,4 @@ func TestMariaDBBuckets(t *testing.T) {
 	t.Run("a row that is made anew between two statements", e.replacesBetween)
 	t.Run("a reset between two statements", e.resetsBetween)
 	t.Run("the document's own", func(t *testing.T) { e.asksTheDocuments(t) })
-	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }

@@ -217,5 +217,4 @@ func TestPostgresBuckets(t *testing.T) {
 			pooled.bucketConformance(t)
 		}
 	})
-	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }

@@ -29,36 +29,6 @@ func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused 
 	}
 }
 
-func TestRedis_Flushed(t *testing.T) {
-	server, _, store := newRedis(t)
-	before := writeRedis(t, store, 9, "old")
-	first, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "first", TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := time.Since(time.UnixMicro(int64(first.Term))); d < -program.Timeout || d > program.Timeout {
-		t.Errorf("term: got %d want microseconds since 1970, so that it rises though all is lost", first.Term)
-	}
-	server.Do(t, "FLUSHALL")
-	v, err := store.Versions(t.Context())
-	if err != nil || v.Shards != [breakerstore.NumShards]breakerstore.Version{} {
-		t.Errorf("Versions: got %v, error %v want zeros", v.Shards, err)
-	}
-	if got := readRedis(t, store, 9); len(got.Records) != 0 || got.Version != (breakerstore.Version{}) {
-		t.Errorf("Load: got %v want nothing", got)
-	}
-	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 9, Expect: before}); !errors.Is(err, breakerstore.ErrConflict) {
-		t.Errorf("Apply to what is lost: got error %v want %v", err, breakerstore.ErrConflict)
-	}
-	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
-		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
-	}
-	next, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "next", TTL: time.Hour})
-	if err != nil || next.Owner != "next" || next.Term <= first.Term {
-		t.Errorf("Campaign: got %v, error %v want next, with a term after %d", next, err, first.Term)
-	}
-}
-
 func TestRedis_Restarted(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")

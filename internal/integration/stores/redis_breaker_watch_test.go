@@ -54,15 +54,6 @@ func wantRedisWatched(t *testing.T, w breakerstore.Watcher, change func()) {
 	}
 }
 
-func TestRedisWatch(t *testing.T) {
-	server, client, store := newRedis(t)
-	other := redisStore(t, redisClient(t, server), "b")
-	wantRedisWatched(t, store, func() { writeRedis(t, other, 5, "x") })
-	if n := client.PubSubNumSub(t.Context(), "spillway:breaker:{b}:change").Val()["spillway:breaker:{b}:change"]; n > 1 {
-		t.Errorf("got %d subscriptions left want none, or one that is just ending", n)
-	}
-}
-
 // TestRedisWatch_Cluster changes shards of all nodes. A watcher of any node must get each change.
 func TestRedisWatch_Cluster(t *testing.T) {
 	servers := program.RedisCluster(t, 3)

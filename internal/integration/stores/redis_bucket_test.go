@@ -144,29 +144,6 @@ func TestRedisBucket_Conformance(t *testing.T) {
 // redisBucketKey is the key of the bucket "k" of the store "b".
 const redisBucketKey = "spillway:bucket:b:k"
 
-// TestRedisBucket_Lost checks that buckets are full after a flush or a crash.
-func TestRedisBucket_Lost(t *testing.T) {
-	server, _, store := newRedisBucket(t)
-	wantRedisTake(t, store, "k", slowly(3), 3, true)
-	wantRedisTake(t, store, "k", slowly(3), 1, false)
-	server.Do(t, "FLUSHALL")
-	if err := store.Return(t.Context(), "k", slowly(3), 1); err != nil {
-		t.Errorf("Return: got error %v want none", err)
-	}
-	wantRedisTake(t, store, "k", slowly(3), 3, true)
-	server.Do(t, "SCRIPT", "FLUSH")
-	wantRedisTake(t, store, "k", slowly(3), 1, false)
-	server.Kill(t)
-	for name, step := range redisBucketSteps(store) {
-		if err := step(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redisstore: "+name+": "+redisBucketKey+": ") {
-			t.Errorf("%s: got error %v without a server want redisstore: %s: and the key", name, err, name)
-		}
-	}
-	server.Restart(t)
-	wantRedisWorks(t, redisBucketSteps(store))
-	wantRedisTake(t, store, "new", slowly(3), 3, true)
-}
-
 // TestRedisBucket_Corrupt checks that an invalid level counts as a full bucket, and a key of another
 // type is an error.
 func TestRedisBucket_Corrupt(t *testing.T) {

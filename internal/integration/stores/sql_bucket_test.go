@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
@@ -251,43 +250,4 @@ func (e *engine) losesBuckets(t *testing.T) {
 		}
 		return err == nil && asked.Add(1) < 4000
 	})
-}
-
-func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {
-	warm := e.buckets(t, e.dsn(t), "warm", "fault_")
-	l := lasting(10, bucket.Continuous)
-	take := func(want int64) {
-		t.Helper()
-		d, err := warm.Take(t.Context(), store.Request{Key: "kept", Limit: l, Min: 1, Max: 1})
-		if err != nil || d.Remaining != want {
-			t.Errorf("got %+v %v want %d left", d, err, want)
-		}
-	}
-	answers := func() {
-		t.Helper()
-		program.Eventually(t, "the store answers", func() string {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			if _, err := warm.Take(ctx, store.Request{Key: "other", Limit: l}); err != nil {
-				return err.Error()
-			}
-			return ""
-		})
-	}
-	take(9)
-	cold, err := sqlstore.NewBucket(e.open(t, e.dsn(t)), e.dialect, sqlstore.BucketConfig{Name: "cold", Prefix: "fault_"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Freeze(t)
-	sqlFailsInTime(t, "frozen, with connections", func(ctx context.Context) map[string]error { return bucketSteps(ctx, warm.Bucket) })
-	sqlFailsInTime(t, "frozen, without connections", func(ctx context.Context) map[string]error { return bucketSteps(ctx, cold) })
-	server.Thaw(t)
-	answers()
-	take(8)
-	server.Kill(t)
-	sqlFailsInTime(t, "killed", func(ctx context.Context) map[string]error { return bucketSteps(ctx, warm.Bucket) })
-	server.Restart(t)
-	answers()
-	take(7)
 }
