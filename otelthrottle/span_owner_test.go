@@ -2,7 +2,6 @@ package otelthrottle_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -28,48 +27,6 @@ func dropping(name string) sdktrace.Sampler {
 	})
 }
 
-// TestCallersSpanIsNotEnded makes calls that have no span of their own under a recording one, which must go on recording.
-func TestCallersSpanIsNotEnded(t *testing.T) {
-	tests := []struct {
-		name  string
-		setup setup
-		call  func(context.Context, *throttle.Throttle) error
-		want  error
-	}{
-		{"filtered", setup{options: []otelthrottle.Option{keepOnly("other")}}, do(nil), nil},
-		{"filtered, two-phase", setup{options: []otelthrottle.Option{keepOnly("other")}}, admitAndDone, nil},
-		{"without spans", setup{options: []otelthrottle.Option{otelthrottle.WithoutSpans()}}, do(nil), nil},
-		{"own span dropped", setup{sampler: dropping("throttle db")}, do(nil), nil},
-		{"filtered and failed", setup{options: []otelthrottle.Option{keepOnly("other")}}, do(errBusy), errBusy},
-		{"own span ended", setup{}, do(nil), nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, tt.setup)
-			th := l.throttle(t, throttle.Config{Name: "db"})
-			ctx, request := l.request(t.Context())
-			if err := tt.call(ctx, th); !errors.Is(err, tt.want) {
-				t.Fatalf("call: got %v want %v", err, tt.want)
-			}
-			equal(t, "caller's span records", request.IsRecording(), true)
-			request.End()
-			span := l.spanNamed(t, "request")
-			equal(t, "attributes added to the caller's span", len(span.Attributes()), 0)
-			equal(t, "events added to the caller's span", len(span.Events()), 0)
-		})
-	}
-}
-
-func do(err error) func(context.Context, *throttle.Throttle) error {
-	return func(ctx context.Context, th *throttle.Throttle) error { return th.Do(ctx, throttle.High, returns(err)) }
-}
-
-func admitAndDone(ctx context.Context, th *throttle.Throttle) error {
-	call, err := th.Admit(ctx, throttle.High)
-	call.Done(err)
-	return err
-}
-
 // TestThrottlesInsideEachOther makes a call inside a call. The span of the outer one, as far as it has one, must record until
 // the outer call ends, whatever became of the inner one's.
 func TestThrottlesInsideEachOther(t *testing.T) {
@@ -84,6 +41,7 @@ func TestThrottlesInsideEachOther(t *testing.T) {
 		{"outer filtered", setup{options: []otelthrottle.Option{keepOnly("inner")}}, same, []string{"throttle inner"}},
 		{"inner dropped", setup{sampler: dropping("throttle inner")}, same, []string{"throttle outer"}},
 		{"outer dropped", setup{sampler: dropping("throttle outer")}, same, nil},
+		{"without spans", setup{options: []otelthrottle.Option{otelthrottle.WithoutSpans()}}, same, nil},
 		{"outer dropped, root spans", setup{
 			sampler: dropping("throttle outer"), options: []otelthrottle.Option{otelthrottle.WithRootSpans()},
 		}, same, []string{"throttle inner"}},
@@ -119,6 +77,8 @@ func TestThrottlesInsideEachOther(t *testing.T) {
 			equal(t, "request records after both", request.IsRecording(), true)
 			request.End()
 			l.wantSpans(t, append(tt.want, "request")...)
+			span := l.spanNamed(t, "request")
+			equal(t, "attributes and events added to the request", len(span.Attributes())+len(span.Events()), 0)
 		})
 	}
 }

@@ -2,11 +2,9 @@ package otelthrottle_test
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/deixis/faults"
 	"go.opentelemetry.io/otel/attribute"
@@ -247,19 +245,6 @@ func TestTwoPhaseCallHasASpan(t *testing.T) {
 	ended := l.spanNamed(t, "throttle db")
 	equal(t, "span", ended.SpanContext().SpanID(), span.SpanContext().SpanID())
 	equal(t, "status", ended.Status().Code, codes.Error)
-}
-
-// TestSpanTakesTheCallsTime looks at both ends of a span.
-func TestSpanTakesTheCallsTime(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	ctx, _ := l.request(t.Context())
-	var during time.Time
-	_ = th.Do(ctx, throttle.High, func(context.Context) error { during = time.Now(); return errors.New("late") })
-	span := l.spanNamed(t, "throttle db")
-	if during.Before(span.StartTime()) || during.After(span.EndTime()) {
-		t.Errorf("span: got %v to %v want it to hold %v", span.StartTime(), span.EndTime(), during)
-	}
 }
 
 // TestShedEventOnTheCallersSpan is all that a trace has of a shed call.

@@ -59,11 +59,16 @@ func systems() []system {
 	}
 }
 
-func startThrottle(l *lab, how manner) member {
-	hooks := l.tel.Hooks()
+// hooksOf returns hooks of the adapter, once or twice.
+func hooksOf[H any](how manner, get func() H, join func(...H) H) H {
 	if how.twice {
-		hooks = throttle.JoinHooks(hooks, l.tel.Hooks())
+		return join(get(), get())
 	}
+	return get()
+}
+
+func startThrottle(l *lab, how manner) member {
+	hooks := hooksOf(how, l.tel.Hooks, throttle.JoinHooks)
 	if how.uncreated {
 		hooks.Created = nil
 	}
@@ -73,10 +78,7 @@ func startThrottle(l *lab, how manner) member {
 
 // startBreaker returns a breaker that refuses each call.
 func startBreaker(l *lab, how manner) member {
-	hooks := l.tel.BreakerHooks()
-	if how.twice {
-		hooks = breaker.JoinHooks(hooks, l.tel.BreakerHooks())
-	}
+	hooks := hooksOf(how, l.tel.BreakerHooks, breaker.JoinHooks)
 	if how.uncreated {
 		hooks.Created = nil
 	}
@@ -89,10 +91,7 @@ func startBreaker(l *lab, how manner) member {
 
 // startLimiter returns a limiter that denies each request, because its store fails.
 func startLimiter(l *lab, how manner) member {
-	hooks := l.tel.BucketHooks()
-	if how.twice {
-		hooks = bucket.JoinHooks(hooks, l.tel.BucketHooks())
-	}
+	hooks := hooksOf(how, l.tel.BucketHooks, bucket.JoinHooks)
 	if how.uncreated {
 		hooks.Created = nil
 	}
@@ -105,10 +104,7 @@ func startLimiter(l *lab, how manner) member {
 
 // startBackoff returns a backoff whose calls need not wait. Each use calls the hook Slept.
 func startBackoff(l *lab, how manner) member {
-	hooks := l.tel.BackoffHooks()
-	if how.twice {
-		hooks = backoff.JoinHooks(hooks, l.tel.BackoffHooks())
-	}
+	hooks := hooksOf(how, l.tel.BackoffHooks, backoff.JoinHooks)
 	if how.uncreated {
 		hooks.Created = nil
 	}

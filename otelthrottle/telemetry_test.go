@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
@@ -51,19 +50,6 @@ func TestGlobalProvidersAreTheDefault(t *testing.T) {
 		equal(t, "accepted, flushed by Shutdown", sent.take()[accepted(throttle.High)] > 0, true)
 	}
 	_ = meters.Shutdown(t.Context())
-}
-
-// TestNoopProviders record nothing.
-func TestNoopProviders(t *testing.T) {
-	tel := newTelemetry(t, otelthrottle.WithMeterProvider(metricnoop.NewMeterProvider()),
-		otelthrottle.WithTracerProvider(tracenoop.NewTracerProvider()), otelthrottle.WithRootSpans())
-	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
-	if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
-		t.Errorf("Do: got error %v want nil", err)
-	}
-	if err := tel.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown: got error %v want nil", err)
-	}
 }
 
 // failingProvider is a MeterProvider that refuses one instrument, or the callback.
