@@ -100,27 +100,6 @@ func TestLimiter_ChangesLimits(t *testing.T) {
 	})
 }
 
-// TestLimiter_FasterLimit checks that a faster limit applies at once, although the stored level is
-// far ahead.
-func TestLimiter_FasterLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}})
-		_, _ = l.DecideN(t.Context(), "k", 1000)
-		if err := l.SetLimit(bucket.PerSecond(1000)); err != nil {
-			t.Fatal(err)
-		}
-		d, _ := l.Decide(t.Context(), "k")
-		time.Sleep(d.RetryAfter)
-		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
-			t.Errorf("denied after the RetryAfter of %v: %+v", d.RetryAfter, again)
-		}
-		time.Sleep(24 * time.Hour)
-		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
-			t.Errorf("a day later: %+v", again)
-		}
-	})
-}
-
 // TestLimiter_NilOrZero checks that a nil or zero limiter returns errors.
 func TestLimiter_NilOrZero(t *testing.T) {
 	for name, l := range map[string]*bucket.Limiter{"nil": nil, "zero": {}} {

@@ -84,18 +84,3 @@ func TestMemoryStore_OneKey(t *testing.T) {
 		}
 	}
 }
-
-// TestMemoryStore_OtherAlgorithm checks that a request with another algorithm that takes nothing
-// leaves the bucket as it is.
-func TestMemoryStore_OtherAlgorithm(t *testing.T) {
-	continuous, fixed := rated(daily()), rated(Limit{Capacity: 10, Period: 24 * time.Hour, Algorithm: Fixed})
-	for _, limits := range [][2]*ratedLimit{{&continuous, &fixed}, {&fixed, &continuous}} {
-		s := NewMemoryStore()
-		var d Decision
-		s.take("k", limits[0], 4, 4, &d)
-		s.take("k", limits[1], 0, 0, &d)
-		if s.take("k", limits[0], 0, 0, &d); d.Remaining != 6 {
-			t.Errorf("%v, then %v: got %d tokens left want 6", limits[0], limits[1], d.Remaining)
-		}
-	}
-}

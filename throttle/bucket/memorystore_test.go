@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // daily is a limit whose buckets are not full again while a test runs.
@@ -62,27 +60,5 @@ func TestMemoryStore_BucketIDs(t *testing.T) {
 		if len(id) > maxKey+1 {
 			t.Errorf("%q: got %d bytes want at most %d", key, len(id), maxKey+1)
 		}
-	}
-}
-
-// TestMemoryStore_LongKeys calls all methods with a long key.
-func TestMemoryStore_LongKeys(t *testing.T) {
-	s, key := NewMemoryStore(), strings.Repeat("k", 10_000)
-	left := func() int64 {
-		d, err := s.Take(t.Context(), store.Request{Key: key, Limit: daily().WithDefaults()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d.Remaining
-	}
-	if _, err := s.Take(t.Context(), store.Request{Key: key, Limit: daily().WithDefaults(), Min: 3, Max: 3}); err != nil {
-		t.Fatal(err)
-	}
-	taken := left()
-	_ = s.Return(t.Context(), key, daily().WithDefaults(), 1)
-	returned := left()
-	_ = s.Reset(t.Context(), key)
-	if got, want := fmt.Sprint(taken, returned, left()), "7 8 10"; got != want {
-		t.Errorf("3 taken, 1 returned, reset: got %s left want %s", got, want)
 	}
 }

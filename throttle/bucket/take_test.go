@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,17 +36,6 @@ func TestTake_InvalidNumbers(t *testing.T) {
 	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.Per(10, time.Hour)}
 	if got := l.Stats(); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
-	}
-}
-
-func TestTake_KeysOfAnyBytes(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-	for _, key := range []string{"", ":", "a:b", "\x00", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)} {
-		for _, want := range []bool{true, false} {
-			if d, err := l.Decide(t.Context(), key); err != nil || d.Allowed != want {
-				t.Errorf("%.20q: %v, %v, want %v", key, d.Allowed, err, want)
-			}
-		}
 	}
 }
 
