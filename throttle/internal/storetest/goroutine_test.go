@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -8,24 +9,30 @@ import (
 
 type mine struct{}
 
-func TestGoroutinesOf_CountsOnlyThePackageOfTheValue(t *testing.T) {
-	count, others := goroutinesOf(&mine{}), goroutinesOf(&strings.Builder{})
-	before, started, end := count(), make(chan struct{}), make(chan struct{})
-	for range 3 {
-		go func() { started <- struct{}{}; <-end }()
-		<-started
+func TestStarted_countsOnlyItsOwnGoroutinesInThePackage(t *testing.T) {
+	f := new(Fixture[io.Closer])
+	began, end := make(chan struct{}), make(chan struct{})
+	wait := func() {
+		go func() { began <- struct{}{}; <-end }()
+		<-began
 	}
-	if got := count() - before; got != 3 {
-		t.Errorf("got %d more want 3", got)
-	}
-	if got := others(); got != 0 {
-		t.Errorf("of package strings: got %d want none", got)
-	}
-	if got := len(stacks()); got < 4 {
-		t.Errorf("got %d stacks want at least 4", got)
-	}
-	close(end)
-	for count() > before { // so that this test can run again
-		runtime.Gosched()
-	}
+	wait() // as a test that runs at the same time
+	f.started(packageOf(&mine{}), func(count func() (int, string)) {
+		before, _ := count()
+		for range 3 {
+			wait()
+		}
+		if got, stacks := count(); got != before+3 || !strings.Contains(stacks, "storetest.") {
+			t.Errorf("got %d, %s want %d and their stacks", got, stacks, before+3)
+		}
+		close(end)
+		for now := before + 1; now > before; now, _ = count() {
+			runtime.Gosched()
+		}
+	})
+	f.started(packageOf(&strings.Builder{}), func(count func() (int, string)) {
+		if got, _ := count(); got != 0 {
+			t.Errorf("of package strings: got %d want none", got)
+		}
+	})
 }
