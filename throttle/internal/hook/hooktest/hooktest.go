@@ -52,7 +52,7 @@ func (l Laws[H]) Check(t *testing.T) {
 	work.Wait()
 }
 
-// checkJoin wants that joined hooks are called in order, and that a field that none sets stays nil.
+// checkJoin checks that joined hooks are called in order, and that a field that none sets stays nil.
 func (l Laws[H]) checkJoin(t *testing.T) {
 	t.Helper()
 	var called []string
@@ -79,7 +79,7 @@ func (l Laws[H]) checkJoin(t *testing.T) {
 	}
 }
 
-// checkDefaults wants that the default hooks are those of members made while they are set, without any hook of their own.
+// checkDefaults checks that the default hooks are those of members made while they are set, without any hook of their own.
 func (l Laws[H]) checkDefaults(t *testing.T) {
 	t.Helper()
 	var called []string
@@ -101,7 +101,7 @@ func (l Laws[H]) checkDefaults(t *testing.T) {
 	}
 }
 
-// Collected wants that nothing keeps a member that was closed, while the hooks that it had are kept.
+// Collected checks that nothing keeps a member that was closed, while the hooks that it had are kept.
 func Collected[H, M any](t *testing.T, hooks H, closed func(H) *M) {
 	t.Helper()
 	gone := weak.Make(closed(hooks))
