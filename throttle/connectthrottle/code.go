@@ -60,7 +60,7 @@ func FromError(err error) error {
 }
 
 // delayOf returns the delay of the RetryInfo, else of Retry-After, else of the pushback, if there is one,
-// between 0 and maxDelay.
+// between 0 and protocol.MaxDelay.
 func delayOf(coded *connect.Error) (time.Duration, bool) {
 	for _, detail := range coded.Details() {
 		if detail.Type() != "google.rpc.RetryInfo" {
@@ -68,7 +68,7 @@ func delayOf(coded *connect.Error) (time.Duration, bool) {
 		}
 		value, _ := detail.Value() // nil if the sender's bytes are malformed
 		if info, ok := value.(*errdetails.RetryInfo); ok && info.GetRetryDelay() != nil {
-			return min(max(0, info.GetRetryDelay().AsDuration()), maxDelay), true
+			return min(max(0, info.GetRetryDelay().AsDuration()), protocol.MaxDelay), true
 		}
 	}
 	if !connect.IsWireError(coded) {
@@ -79,7 +79,7 @@ func delayOf(coded *connect.Error) (time.Duration, bool) {
 		return delayed.RetryInfo.RetryDelay, true
 	}
 	delay, _ := protocol.Pushback(coded.Meta()[pushbackHeader])
-	return min(delay, maxDelay), delay > 0
+	return min(delay, protocol.MaxDelay), delay > 0
 }
 
 // ToError returns err with the code for its fault, the reverse of [FromError]. A conflict becomes
@@ -94,7 +94,7 @@ func ToError(err error) error {
 	}
 	coded, ok := codedOf(err)
 	if isShed(err) && (!ok || isPublic(coded)) {
-		return &shedError{err: err, delay: defaultRetryAfter}
+		return &shedError{err: err, delay: protocol.RetryAfter}
 	}
 	code := connect.Code(protocol.CodeOf(throttle.FaultOf(err)))
 	if ok || code == connect.CodeUnknown {
@@ -102,7 +102,7 @@ func ToError(err error) error {
 	}
 	coded = connect.NewError(code, err)
 	if f, _ := faults.AsUnavailable(err); f != nil && f.RetryInfo.RetryDelay > 0 {
-		addDelay(coded, min(f.RetryInfo.RetryDelay, maxDelay))
+		addDelay(coded, min(f.RetryInfo.RetryDelay, protocol.MaxDelay))
 	}
 	return coded
 }

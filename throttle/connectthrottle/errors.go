@@ -11,13 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
-
-// maxDelay bounds the delays that a server sends, and those that a client accepts.
-const maxDelay = time.Hour
-
-// defaultRetryAfter is the default delay before a retry after a shed.
-const defaultRetryAfter = time.Second
 
 const (
 	retryAfterHeader = "Retry-After"
@@ -32,7 +27,7 @@ func (t throttles) notMade(err error) error {
 	case isShed(err) && t.ownCode:
 		return err
 	case isShed(err):
-		return &shedError{err: err, delay: defaultRetryAfter}
+		return &shedError{err: err, delay: protocol.RetryAfter}
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -32,7 +32,7 @@ type throttles struct {
 func newThrottles(
 	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string,
 ) (throttles, error) {
-	c.Classify = classifier(c.Classify)
+	c.Classify = throttle.First(throttle.IgnoreIf(isIdle), protocol.OfAnswers(c.Classify))
 	t, err := protocol.NewThrottles(owner, c, g, nil)
 	_, ownCode := codedOf(c.ShedErr)
 	return throttles{Throttles: t, key: key, ownCode: ownCode}, err

@@ -1,7 +1,6 @@
 package connectthrottle
 
 import (
-	"context"
 	"errors"
 
 	"connectrpc.com/connect"
@@ -67,18 +66,9 @@ type idleError struct{ err error }
 func (e *idleError) Error() string { return e.err.Error() }
 func (e *idleError) Unwrap() error { return e.err }
 
-// classifier returns the classifier of a throttle. It does not call own for the end of a call that
-// is no answer: a disconnected caller, a panic. A stream may be idle for long, so Ignored holds for
-// it whatever Config.CanceledAfter is.
-func classifier(own throttle.Classifier) throttle.Classifier {
-	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
-		var idle *idleError
-		switch {
-		case errors.As(err, &idle):
-			return throttle.Ignored, true
-		case own == nil, protocol.IsDisconnected(err), errors.Is(err, throttle.ErrPanicked):
-			return throttle.Ignored, false
-		}
-		return own(ctx, err)
-	}
+// isIdle reports whether err is an idleError. A stream may be idle for long, so it is ignored whatever
+// Config.CanceledAfter is.
+func isIdle(err error) bool {
+	var idle *idleError
+	return errors.As(err, &idle)
 }

@@ -81,14 +81,14 @@ func NewServer(c ServerConfig) (*Server, error) {
 		c.Exempt = HealthCheck
 	}
 	t, err := newThrottles("connectthrottle: ServerConfig", c.Throttle, c.Group, c.Key)
-	if c.RetryAfter < 0 || c.RetryAfter > maxDelay {
-		err = errors.Join(err, fmt.Errorf("connectthrottle: ServerConfig.RetryAfter is %v: want 0s to %v", c.RetryAfter, maxDelay))
+	if c.RetryAfter < 0 || c.RetryAfter > protocol.MaxDelay {
+		err = errors.Join(err, fmt.Errorf("connectthrottle: ServerConfig.RetryAfter is %v: want 0s to %v", c.RetryAfter, protocol.MaxDelay))
 	}
 	if err = errors.Join(err, protocol.CheckTrust("connectthrottle: ServerConfig", c.Trust)); err != nil {
 		return nil, err
 	}
 	if c.RetryAfter == 0 {
-		c.RetryAfter = defaultRetryAfter
+		c.RetryAfter = protocol.RetryAfter
 	}
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }

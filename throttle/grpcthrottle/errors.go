@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // notMade returns the error, with a gRPC status, of a call that was not made: it was shed, its
@@ -43,7 +44,7 @@ func (e *shedError) Temporary() bool { return false }
 // GRPCStatus returns the status of the error. Its message names neither the throttle nor the key: a
 // handler may return the error, and then gRPC sends the status to a remote caller.
 func (e *shedError) GRPCStatus() *status.Status {
-	return newStatus(codes.Unavailable, publicText(e.err), retryInfo(defaultRetryAfter))
+	return newStatus(codes.Unavailable, publicText(e.err), retryInfo(protocol.RetryAfter))
 }
 
 // statusError adds a status to an error that has none.

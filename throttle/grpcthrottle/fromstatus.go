@@ -55,7 +55,7 @@ func fromStatus(err error, trailer *metadata.MD) error {
 		if delay == 0 && trailer != nil {
 			delay, _ = protocol.Pushback((*trailer)[pushbackKey])
 		}
-		return faults.WithUnavailable(err, min(delay, maxDelay))
+		return faults.WithUnavailable(err, min(delay, protocol.MaxDelay))
 	case throttle.FaultQuota:
 		if delayed {
 			err = faults.WithUnavailable(err, delay)
@@ -80,13 +80,13 @@ func detailOf[T any](s *status.Status) (none T) {
 	return none
 }
 
-// delayOf returns the delay of the RetryInfo, if there is one, between 0 and maxDelay.
+// delayOf returns the delay of the RetryInfo, if there is one, between 0 and protocol.MaxDelay.
 func delayOf(s *status.Status) (time.Duration, bool) {
 	delay := detailOf[*errdetails.RetryInfo](s).GetRetryDelay()
 	if delay == nil {
 		return 0, false
 	}
-	return min(max(0, delay.AsDuration()), maxDelay), true
+	return min(max(0, delay.AsDuration()), protocol.MaxDelay), true
 }
 
 func quotasOf(s *status.Status) (violations []*faults.QuotaViolation) {

@@ -45,7 +45,7 @@ type throttles struct {
 func newThrottles(
 	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string, r *retry.Config,
 ) (throttles, error) {
-	c.Classify = classifier(c.Classify)
+	c.Classify = throttle.First(protocol.OfAnswers(c.Classify), throttle.IgnoreIf(isActive))
 	t, err := protocol.NewThrottles(owner, c, g, r)
 	return throttles{Throttles: t, key: key, ownStatus: hasStatus(c.ShedErr)}, err
 }

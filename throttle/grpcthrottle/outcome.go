@@ -60,20 +60,7 @@ func whileActive(err error) error {
 	return err
 }
 
-// classifier returns the classifier of a throttle, for the Classify of its Config. A panic and the
-// error of a handler whose caller has disconnected are not for Classify.
-func classifier(classify throttle.Classifier) throttle.Classifier {
-	own := func(ctx context.Context, err error) (throttle.Outcome, bool) {
-		if classify == nil || protocol.IsDisconnected(err) {
-			return throttle.Ignored, false
-		}
-		return classify(ctx, err)
-	}
-	return throttle.First(throttle.IgnoreIf(isPanic), own, throttle.IgnoreIf(isActive))
-}
-
-func isPanic(err error) bool { return errors.Is(err, throttle.ErrPanicked) }
-
+// isActive reports whether err is an activeError.
 func isActive(err error) bool {
 	var active *activeError
 	return errors.As(err, &active)

@@ -16,9 +16,6 @@ import (
 // attempts have no such metadata. The retries of gRPC use it too.
 const AttemptsKey = "grpc-previous-rpc-attempts"
 
-// maxAttempts is the highest number of earlier attempts that a server reads. More is not valid.
-const maxAttempts = 98
-
 // unaryCall is a unary call that may be sent several times.
 type unaryCall struct {
 	client   *Client
@@ -79,31 +76,21 @@ func (u *unaryCall) attempt(
 func attemptOf(ctx context.Context) int {
 	number := 1
 	for _, text := range metadata.ValueFromIncomingContext(ctx, AttemptsKey) { // two if gRPC retries our retry
-		n, err := strconv.ParseUint(text, 10, 8)
-		if err != nil || n < 1 || n > maxAttempts || strconv.FormatUint(n, 10) != text {
+		n := protocol.ParseAttempt(text)
+		if n == 0 || n == protocol.MaxAttempt {
 			return 1
 		}
-		number += int(n)
+		number += n
 	}
-	return min(number, maxAttempts+1)
+	return min(number, protocol.MaxAttempt)
 }
 
-// arrived counts a retry that a sender has marked, and lowers its priority if the config allows it.
-// T is nil if the server is closed.
+// arrived counts a retry that a sender has marked. T is nil if the server is closed.
 func (s *Server) arrived(
 	ctx context.Context, t *throttle.Throttle, p throttle.Priority, fixed bool,
 ) (context.Context, throttle.Priority) {
-	number := attemptOf(ctx)
-	if number == 1 || t == nil {
-		return ctx, p
-	}
-	ctx = retry.WithAttempt(ctx, retry.Attempt{Number: number, Throttle: t})
-	if s.lower && !fixed && p >= 0 && int(p) < t.Priorities()-1 {
-		p++
-		ctx = throttle.WithPriority(ctx, p)
-	}
-	if s.arrive != nil {
-		s.arrive(ctx, retry.ArrivalEvent{Name: t.Name(), Attempt: number})
+	if number := attemptOf(ctx); number > 1 && t != nil {
+		return s.arrivals.Arrive(ctx, t, number, p, fixed)
 	}
 	return ctx, p
 }

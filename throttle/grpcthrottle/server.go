@@ -15,12 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// maxDelay bounds the delays that a server sends, and those that a client accepts.
-const maxDelay = time.Hour
-
-// defaultRetryAfter is the default delay before a retry after a shed.
-const defaultRetryAfter = time.Second
-
 // ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
 type ServerConfig struct {
 	// Throttle configures the throttle of each key. Its Name is required. Its CanceledAfter is 1 s
@@ -85,8 +79,7 @@ type Server struct {
 	tells    func(context.Context, RPC) bool // nil: never
 	loads    loadTrailers
 	answer   *shedAnswer
-	lower    bool // retries
-	arrive   func(context.Context, retry.ArrivalEvent)
+	arrivals protocol.Arrivals
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -105,23 +98,20 @@ func NewServer(c ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	if c.RetryAfter == 0 {
-		c.RetryAfter = defaultRetryAfter
-	}
-	if c.RetryHooks.Arrived == nil {
-		c.RetryHooks = retry.DefaultHooks()
+		c.RetryAfter = protocol.RetryAfter
 	}
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
 	return &Server{
 		throttles: t, trust: c.Trust, priority: c.Priority, tenant: c.Tenant, exempt: c.Exempt, tells: c.Tell, answer: newShedAnswer(c.RetryAfter, c.Pushback),
-		lower: c.LowerRetries, arrive: c.RetryHooks.Arrived,
+		arrivals: protocol.NewArrivals(c.LowerRetries, c.RetryHooks),
 	}, nil
 }
 
 func checkDelay(field string, d time.Duration) error {
-	if d < 0 || d > maxDelay {
-		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, maxDelay)
+	if d < 0 || d > protocol.MaxDelay {
+		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, protocol.MaxDelay)
 	}
 	return nil
 }

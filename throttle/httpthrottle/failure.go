@@ -64,11 +64,6 @@ type invalidRequestError struct{ err error }
 func (e *invalidRequestError) Error() string { return e.err.Error() }
 func (e *invalidRequestError) Unwrap() error { return e.err }
 
-// ignorePanic is a Classifier. It runs before Config.Classify, so a panic is always Ignored.
-func ignorePanic(_ context.Context, err error) (throttle.Outcome, bool) {
-	return throttle.Ignored, errors.Is(err, throttle.ErrPanicked)
-}
-
 // ignoreInvalidRequest is a Classifier.
 func ignoreInvalidRequest(_ context.Context, err error) (throttle.Outcome, bool) {
 	var invalid *invalidRequestError

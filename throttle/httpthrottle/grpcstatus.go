@@ -83,7 +83,7 @@ func grpcStatusError(h http.Header) error {
 	kind := protocol.FaultOfCode(uint32(code), grpcValue(h, "Grpc-Message"))
 	fault := protocol.WithFault(errGRPC, kind)
 	if delay, _ := protocol.Pushback(grpcValues(h, grpcPushback)); kind == throttle.FaultAvailability && delay > 0 {
-		fault = faults.WithUnavailable(errGRPC, min(delay, maxDelay))
+		fault = faults.WithUnavailable(errGRPC, min(delay, protocol.MaxDelay))
 	}
 	return &grpcError{code: uint32(code), fault: fault}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// defaultRetryAfter is the delay that a shed caller gets by default.
-const defaultRetryAfter = time.Second
-
 // maxCanceledAfter is the upper bound of CanceledAfter, here and in a TransportConfig.
 const maxCanceledAfter = time.Hour
 
@@ -132,17 +129,15 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 		c.Exempt = HealthCheck
 	}
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, protocol.CanceledAfter), maxCanceledAfter)
-	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
-	if c.RetryHooks.Arrived == nil {
-		c.RetryHooks = retry.DefaultHooks()
-	}
+	c.RetryAfter = max(protocol.RetryAfter, min(c.RetryAfter, protocol.MaxDelay))
+	arrivals := protocol.NewArrivals(c.LowerRetries, c.RetryHooks)
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	throttles, loads := &protocol.Throttles{Group: c.Group}, &protocol.Loads{}
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, untrusted: untrusted, next: next}
+		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, untrusted: untrusted, next: next}
 	}
 }
 
@@ -151,6 +146,7 @@ type middleware struct {
 	throttle  *throttle.Throttle  // nil with a Group
 	throttles *protocol.Throttles // of the Group
 	loads     *protocol.Loads
+	arrivals  protocol.Arrivals
 	untrusted throttle.Priority // priority of a request without a trusted one
 	next      http.Handler
 }
@@ -172,7 +168,7 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	in := m.receive(r)
 	if number := attemptOf(r.Header); number > 1 {
-		in = m.arrived(t, in, number)
+		in.ctx, in.priority = m.arrivals.Arrive(in.ctx, t, number, in.priority, in.fixed)
 	}
 	if r.ProtoMajor > 1 {
 		throttle.YieldProcessor()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
@@ -85,15 +86,15 @@ func broken(err error) bool {
 func delayOf(err error) time.Duration {
 	if failure, ok := faults.AsUnavailable(err); ok {
 		if failure == nil { // a typed nil, without a delay
-			return defaultRetryAfter
+			return protocol.RetryAfter
 		}
-		return min(failure.RetryInfo.RetryDelay, maxDelay)
+		return min(failure.RetryInfo.RetryDelay, protocol.MaxDelay)
 	}
 	var delayed interface{ RetryAfter() time.Duration }
 	if errors.Is(err, throttle.ErrShed) && errors.As(err, &delayed) {
-		return min(delayed.RetryAfter(), maxDelay)
+		return min(delayed.RetryAfter(), protocol.MaxDelay)
 	}
-	return defaultRetryAfter
+	return protocol.RetryAfter
 }
 
 // writerOf returns the writer of the innermost middleware, below any other wrappers of w, or nil.

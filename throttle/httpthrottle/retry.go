@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -13,13 +14,9 @@ import (
 // sends it with each retry. First attempts have no such header.
 const AttemptHeader = "Throttle-Attempt"
 
-const (
-	// maxAttempt is the highest number of an attempt that a server reads. More is not valid.
-	maxAttempt = 99
-	// maxDiscarded is how much of a response is read before a retry, so that its connection can be
-	// used again.
-	maxDiscarded = 4 << 10
-)
+// maxDiscarded is how much of a response is read before a retry, so that its connection can be used
+// again.
+const maxDiscarded = 4 << 10
 
 // Retriers returns the retriers of all hosts, for Stats. It returns nil without TransportConfig.Retry.
 func (t *Transport) Retriers() *retry.Group { return t.throttles.Retriers }
@@ -102,28 +99,10 @@ func discard(response *http.Response) {
 	_ = response.Body.Close()
 }
 
-// attemptOf returns the number in the AttemptHeader, from 2 to maxAttempt, or 1 if it has none.
+// attemptOf returns the number in the AttemptHeader, or 1 if it has none that is valid.
 func attemptOf(h http.Header) int {
-	words := h[AttemptHeader]
-	if len(words) != 1 {
-		return 1
+	if words := h[AttemptHeader]; len(words) == 1 {
+		return max(1, protocol.ParseAttempt(words[0]))
 	}
-	n, err := strconv.ParseUint(words[0], 10, 8)
-	if err != nil || n < 1 || n > maxAttempt || words[0][0] == '0' {
-		return 1
-	}
-	return int(n)
-}
-
-// arrived counts a retry that a sender has marked, and lowers its priority if the config allows it.
-func (m *middleware) arrived(t *throttle.Throttle, in incoming, number int) incoming {
-	in.ctx = retry.WithAttempt(in.ctx, retry.Attempt{Number: number, Throttle: t})
-	if m.LowerRetries && !in.fixed && in.priority >= 0 && int(in.priority) < t.Priorities()-1 {
-		in.priority++
-		in.ctx = throttle.WithPriority(in.ctx, in.priority)
-	}
-	if h := m.RetryHooks.Arrived; h != nil {
-		h(in.ctx, retry.ArrivalEvent{Name: t.Name(), Attempt: number})
-	}
-	return in
+	return 1
 }

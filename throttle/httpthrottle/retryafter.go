@@ -4,11 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
-)
 
-// maxDelay bounds the delay of a Retry-After, so that a wrong value does not stop a client for
-// days.
-const maxDelay = time.Hour
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
 
 // retryAfter returns the delay in a header, and whether the header has a valid one. A date is
 // relative to the sender's clock if the header has a Date, otherwise to now.
@@ -18,7 +16,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	if seconds, ok := parseSeconds(text); ok {
-		return min(seconds, maxDelay), true
+		return min(seconds, protocol.MaxDelay), true
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -27,7 +25,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
-	return max(0, min(at.Sub(now), maxDelay)), true
+	return max(0, min(at.Sub(now), protocol.MaxDelay)), true
 }
 
 // parseSeconds parses a number of seconds of any length. Only digits are valid.
@@ -37,7 +35,7 @@ func parseSeconds(text string) (time.Duration, bool) {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		d = min(10*d+time.Duration(c-'0')*time.Second, maxDelay)
+		d = min(10*d+time.Duration(c-'0')*time.Second, protocol.MaxDelay)
 	}
 	return d, true
 }

@@ -80,7 +80,7 @@ var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with 
 // range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
 	config := c.Throttle
-	config.Classify = throttle.First(ignorePanic, dependency.ReportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
+	config.Classify = throttle.First(protocol.OfAnswers(protocol.Reporting(c.Throttle.Classify)), ignoreInvalidRequest)
 	throttles, err := protocol.NewThrottles("httpthrottle: TransportConfig", config, c.Group, c.Retry)
 	if err != nil {
 		return nil, err

@@ -8,24 +8,25 @@ import (
 )
 
 // Handlers detect the abilities of a ResponseWriter by its interfaces, so ours must have exactly
-// those of the server's own. Four interfaces matter, and each combination has a type. Each type is
-// one pointer, so converting it to an interface does not allocate.
+// those of the server's own. Four interfaces matter, and each combination has a type, which adds one
+// method to those of a smaller combination. Each type is one pointer, so converting it to an interface
+// does not allocate.
 type (
 	withF    struct{ *writer }
 	withH    struct{ *writer }
-	withFH   struct{ *writer }
+	withFH   struct{ withF }
 	withR    struct{ *writer }
-	withFR   struct{ *writer }
-	withHR   struct{ *writer }
-	withFHR  struct{ *writer }
+	withFR   struct{ withF }
+	withHR   struct{ withH }
+	withFHR  struct{ withFH }
 	withP    struct{ *writer }
-	withFP   struct{ *writer }
-	withHP   struct{ *writer }
-	withFHP  struct{ *writer }
-	withRP   struct{ *writer }
-	withFRP  struct{ *writer }
-	withHRP  struct{ *writer }
-	withFHRP struct{ *writer }
+	withFP   struct{ withF }
+	withHP   struct{ withH }
+	withFHP  struct{ withFH }
+	withRP   struct{ withR }
+	withFRP  struct{ withFR }
+	withHRP  struct{ withHR }
+	withFHRP struct{ withFHR }
 )
 
 // The bits of a set of interfaces.
@@ -56,68 +57,53 @@ func interfacesOf(w http.ResponseWriter) int {
 
 // as returns the writer with exactly those of the four interfaces that server has.
 func (w *writer) as(server http.ResponseWriter) http.ResponseWriter {
+	f, h := withF{w}, withH{w}
+	fh := withFH{f}
 	switch interfacesOf(server) {
 	case flusher:
-		return withF{w}
+		return f
 	case hijacker:
-		return withH{w}
+		return h
 	case flusher | hijacker:
-		return withFH{w}
+		return fh
 	case readerFrom:
 		return withR{w}
 	case flusher | readerFrom:
-		return withFR{w}
+		return withFR{f}
 	case hijacker | readerFrom:
-		return withHR{w}
+		return withHR{h}
 	case flusher | hijacker | readerFrom:
-		return withFHR{w}
+		return withFHR{fh}
 	case pusher:
 		return withP{w}
 	case flusher | pusher:
-		return withFP{w}
+		return withFP{f}
 	case hijacker | pusher:
-		return withHP{w}
+		return withHP{h}
 	case flusher | hijacker | pusher:
-		return withFHP{w}
+		return withFHP{fh}
 	case readerFrom | pusher:
-		return withRP{w}
+		return withRP{withR{w}}
 	case flusher | readerFrom | pusher:
-		return withFRP{w}
+		return withFRP{withFR{f}}
 	case hijacker | readerFrom | pusher:
-		return withHRP{w}
+		return withHRP{withHR{h}}
 	case flusher | hijacker | readerFrom | pusher:
-		return withFHRP{w}
+		return withFHRP{withFHR{fh}}
 	}
 	return w
 }
 
 // Flush implements http.Flusher, which has no error.
-func (w withF) Flush()    { _ = w.FlushError() }
-func (w withFH) Flush()   { _ = w.FlushError() }
-func (w withFR) Flush()   { _ = w.FlushError() }
-func (w withFHR) Flush()  { _ = w.FlushError() }
-func (w withFP) Flush()   { _ = w.FlushError() }
-func (w withFHP) Flush()  { _ = w.FlushError() }
-func (w withFRP) Flush()  { _ = w.FlushError() }
-func (w withFHRP) Flush() { _ = w.FlushError() }
+func (w withF) Flush() { _ = w.FlushError() }
 
-func (w withH) Hijack() (net.Conn, *bufio.ReadWriter, error)    { return w.hijack() }
-func (w withFH) Hijack() (net.Conn, *bufio.ReadWriter, error)   { return w.hijack() }
-func (w withHR) Hijack() (net.Conn, *bufio.ReadWriter, error)   { return w.hijack() }
-func (w withFHR) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
-func (w withHP) Hijack() (net.Conn, *bufio.ReadWriter, error)   { return w.hijack() }
-func (w withFHP) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
-func (w withHRP) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
-func (w withFHRP) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
+func (w withH) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
+func (w withFH) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
 
-func (w withR) ReadFrom(src io.Reader) (int64, error)    { return w.readFrom(src) }
-func (w withFR) ReadFrom(src io.Reader) (int64, error)   { return w.readFrom(src) }
-func (w withHR) ReadFrom(src io.Reader) (int64, error)   { return w.readFrom(src) }
-func (w withFHR) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
-func (w withRP) ReadFrom(src io.Reader) (int64, error)   { return w.readFrom(src) }
-func (w withFRP) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
-func (w withHRP) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
-func (w withFHRP) ReadFrom(src io.Reader) (int64, error) { return w.readFrom(src) }
+func (w withR) ReadFrom(src io.Reader) (int64, error)   { return w.readFrom(src) }
+func (w withFR) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
+func (w withHR) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
+func (w withFHR) ReadFrom(src io.Reader) (int64, error) { return w.readFrom(src) }
 
 func (w withP) Push(target string, o *http.PushOptions) error    { return w.push(target, o) }
 func (w withFP) Push(target string, o *http.PushOptions) error   { return w.push(target, o) }

@@ -12,8 +12,11 @@
 // A server:
 //
 //   - takes the priority from [Priority], else from [Accept];
+//   - counts retries with [Arrivals];
 //   - gives the handler a [Served] as its context;
 //   - records what [Served.Outcome] returns for the error of the handler.
+//
+// Both ask the Classify of their user with [OfAnswers].
 //
 // Clients and servers meet in the context. A client reports each call that is shed or rejected to the
 // server whose request needed the call. The throttle of the server then ignores an answer that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // A protocol whose answers have codes of gRPC. A handler calls another server, which has no capacity.
@@ -45,6 +46,30 @@ func Example() {
 	// priority: medium
 	// the throttle of the client counts: rejected
 	// the throttle of the server counts: ignored
+}
+
+// A server that gives retries a lower priority than first attempts. The sender marks the attempt by a field.
+func ExampleArrivals() {
+	t := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+	arrivals := protocol.NewArrivals(true, retry.Hooks{})
+	ctx, p := context.Background(), throttle.Medium
+	if number := protocol.ParseAttempt("2"); number > 1 {
+		ctx, p = arrivals.Arrive(ctx, t, number, p, false)
+	}
+	fmt.Println("attempt", retry.FromContext(ctx).Number, "has priority", p)
+	// Output: attempt 2 has priority low
+}
+
+// An error that means a lack of capacity is an answer. A panic is not, and classify is not called for it.
+func ExampleOfAnswers() {
+	classify := protocol.OfAnswers(throttle.RejectIf(func(error) bool { return true }))
+	for _, err := range []error{errors.New("no capacity"), throttle.ErrPanicked} {
+		outcome, ok := classify(context.Background(), err)
+		fmt.Println(outcome, ok)
+	}
+	// Output:
+	// rejected true
+	// ignored false
 }
 
 // The load reports of a calm server and of a full one, as they travel. GRPC adds the base64 itself.

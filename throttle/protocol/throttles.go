@@ -16,6 +16,14 @@ import (
 // typed on.
 const CanceledAfter = time.Second
 
+const (
+	// RetryAfter is the delay before a retry that a server sends with a shed by default.
+	RetryAfter = time.Second
+	// MaxDelay bounds the delays that servers send, and those that clients accept: a wrong value must not
+	// stop a client for days.
+	MaxDelay = time.Hour
+)
+
 // Throttles are the throttles of a client or a server, one per key. Make them with [NewThrottles]. A
 // zero Throttles with a Group, and no Retriers, is ready too.
 type Throttles struct {
