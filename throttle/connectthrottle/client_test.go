@@ -197,14 +197,3 @@ func TestClient_Nil(t *testing.T) {
 		}()
 	}
 }
-
-// TestNames_announced are those of the throttles that the first calls make.
-func TestNames_announced(t *testing.T) {
-	var names []string
-	c := throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
-	_, clientErr := connectthrottle.NewClient(connectthrottle.ClientConfig{Throttle: c})
-	_, serverErr := connectthrottle.NewServer(connectthrottle.ServerConfig{Throttle: c})
-	if err := errors.Join(clientErr, serverErr); err != nil || len(names) != 2 || names[0] != "hosts" {
-		t.Errorf("got %q, error %v want the name twice", names, err)
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,90 +17,6 @@ import (
 )
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
-
-// TestOutcome_Codes makes calls that end with each code, and checks how client and server count them.
-func TestOutcome_Codes(t *testing.T) {
-	outcomes := map[connect.Code]struct {
-		outcome throttle.Outcome
-		fault   throttle.Fault
-	}{
-		0:                             {throttle.Accepted, throttle.FaultNone},
-		connect.CodeCanceled:          {throttle.Ignored, throttle.FaultCanceled},
-		connect.CodeUnknown:           {throttle.Accepted, throttle.FaultOther},
-		connect.CodeInvalidArgument:   {throttle.Accepted, throttle.FaultBad},
-		connect.CodeDeadlineExceeded:  {throttle.Rejected, throttle.FaultTimeout},
-		connect.CodeNotFound:          {throttle.Accepted, throttle.FaultMissing},
-		connect.CodeAlreadyExists:     {throttle.Accepted, throttle.FaultConflict},
-		connect.CodePermissionDenied:  {throttle.Accepted, throttle.FaultPermission},
-		connect.CodeResourceExhausted: {throttle.Rejected, throttle.FaultQuota},
-		connect.CodeFailedPrecondition: {
-			throttle.Accepted, throttle.FaultPrecondition,
-		},
-		connect.CodeAborted:         {throttle.Accepted, throttle.FaultConflict},
-		connect.CodeOutOfRange:      {throttle.Accepted, throttle.FaultBad},
-		connect.CodeUnimplemented:   {throttle.Accepted, throttle.FaultUnimplemented},
-		connect.CodeInternal:        {throttle.Accepted, throttle.FaultOther},
-		connect.CodeUnavailable:     {throttle.Rejected, throttle.FaultAvailability},
-		connect.CodeDataLoss:        {throttle.Accepted, throttle.FaultOther},
-		connect.CodeUnauthenticated: {throttle.Accepted, throttle.FaultAuthentication},
-	}
-	if len(outcomes) != 17 {
-		t.Fatalf("got %d codes want the 17 that there are", len(outcomes))
-	}
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		for code, want := range outcomes {
-			client, calling := newClient(t, connectthrottle.ClientConfig{})
-			server, serving := newServer(t, connectthrottle.ServerConfig{})
-			p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
-				if code == 0 {
-					return nil
-				}
-				return connect.NewError(code, errors.New("so it is"))
-			}, serving), protocol, calling)
-			err := p.call(t.Context(), procedure)
-			if got := connect.CodeOf(err); err != nil && got != code || (err == nil) != (code == 0) {
-				t.Errorf("%v: got %v", code, err)
-			}
-			for of, th := range map[string]*throttle.Throttle{
-				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
-			} {
-				if faultsOf(th, want.outcome, want.fault) != 1 || tallyOf(th).inFlight != 0 {
-					t.Errorf("%v, %s: got %+v want one call %v with %v", code, of, tallyOf(th), want.outcome, want.fault)
-				}
-			}
-		}
-	})
-}
-
-// TestOutcome_Down makes calls to a backend that is down. Its rejections are counted, and then calls are shed. All
-// totals agree with those of the handler.
-func TestOutcome_Down(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
-		var edge, backend atomic.Uint64
-		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
-		middle := open(t, handle(func(context.Context, http.Header, func(string) error) error {
-			backend.Add(1)
-			return connect.NewError(connect.CodeUnavailable, errors.New("down"))
-		}, serving), protocol, calling)
-		for range 100 {
-			err := middle.call(t.Context(), procedure)
-			if connect.CodeOf(err) != connect.CodeUnavailable {
-				t.Fatalf("got %v want Unavailable", err)
-			}
-			if errors.Is(err, throttle.ErrShed) {
-				edge.Add(1)
-			}
-		}
-		made, served := tallyOf(member(t, client.Group(), host)), tallyOf(member(t, server.Group(), procedure))
-		if want := (tally{rejected: 100 - edge.Load(), shed: edge.Load()}); made != want || made.shed < 50 {
-			t.Errorf("client: got %+v want %+v, most of them shed", made, want)
-		}
-		if want := (tally{rejected: backend.Load(), shed: made.rejected - backend.Load()}); served != want || backend.Load() < 5 {
-			t.Errorf("server: got %+v want %+v", served, want)
-		}
-	})
-}
 
 // TestOutcome_Unreachable counts a backend that refuses connections.
 func TestOutcome_Unreachable(t *testing.T) {
@@ -151,24 +66,6 @@ func TestOutcome_Deadline(t *testing.T) {
 					t.Errorf("%s, %s: got %+v want one rejected with timeout", name, of, tallyOf(th))
 				}
 			}
-		}
-	})
-}
-
-// TestOutcome_Early disconnects before the deadline. Within 25 ms of it that is a timeout for the server.
-func TestOutcome_Early(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		for after, want := range map[time.Duration]tally{974 * time.Millisecond: {ignored: 1}, 976 * time.Millisecond: {rejected: 1}} {
-			server, serving := newServer(t, connectthrottle.ServerConfig{})
-			p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
-				<-ctx.Done()
-				return ctx.Err()
-			}, serving), protocol)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			time.AfterFunc(after, cancel)
-			_ = p.call(ctx, procedure)
-			synctest.Wait()
-			wants(t, after.String(), member(t, server.Group(), procedure), want)
 		}
 	})
 }

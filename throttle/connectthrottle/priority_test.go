@@ -40,11 +40,9 @@ func TestPriority_Incoming(t *testing.T) {
 		}{
 			{"no word", nil, throttle.Trust{Peer: trusted}, 0, throttle.Medium, ""},
 			{"not trusted", []string{"high"}, throttle.Trust{}, 0, throttle.Medium, ""},
-			{"not trusted, function", []string{"high"}, throttle.Trust{}, throttle.Low, throttle.Low, ""},
 			{"trusted", []string{"high"}, throttle.Trust{Peer: trusted}, throttle.Low, throttle.High, "high"},
 			{"ceiling", []string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, 0, throttle.Important, "important"},
 			{"repeated", []string{"high", "high"}, throttle.Trust{Peer: trusted, Default: throttle.Low}, 0, throttle.Low, ""},
-			{"unknown", []string{"highest"}, throttle.Trust{Peer: trusted}, 0, throttle.Medium, ""},
 		} {
 			config := connectthrottle.ServerConfig{Trust: tt.trust}
 			if tt.priority != throttle.High {

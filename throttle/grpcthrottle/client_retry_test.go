@@ -86,23 +86,3 @@ func TestRetryPolicyOfGRPC(t *testing.T) {
 		}
 	}
 }
-
-// A call whose third attempt succeeds is one accepted call.
-func TestRetryPolicySucceeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		attempts := 0
-		client := newClient(t, grpcthrottle.ClientConfig{})
-		p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
-			if attempts%3 != 0 {
-				return status.Error(codes.Unavailable, "down")
-			}
-			return echo(ss)
-		}}, counting(&attempts), append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries))...)
-		must(t, p.converse(t.Context(), talk))
-		must(t, p.converse(t.Context(), browse))
-		if attempts != 6 {
-			t.Errorf("got %d attempts want 6", attempts)
-		}
-		wants(t, "two calls", member(t, client.Group(), target), tally{accepted: 2})
-	})
-}

@@ -129,18 +129,6 @@ func obey(_ string, ss grpc.ServerStream) error {
 	}
 }
 
-// A stream that is never read leaks, as gRPC documents. It stays in flight.
-func TestStreamNeverRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, grpcthrottle.ClientConfig{})
-		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return nil }}, nil, client.DialOptions()...)
-		_, err := p.stream(t.Context(), talk)
-		must(t, err)
-		synctest.Wait()
-		wants(t, "ended, but not read", member(t, client.Group(), target), tally{inFlight: 1})
-	})
-}
-
 // The call ends even if an inner interceptor removes OnFinish.
 func TestStreamWithoutFinish(t *testing.T) {
 	for _, last := range []string{"EOF", "error", "mistake"} {

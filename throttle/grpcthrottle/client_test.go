@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
-	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
@@ -49,29 +47,6 @@ func TestClientPriority(t *testing.T) {
 			t.Errorf("asked about %v want %v", asked, want)
 		}
 	})
-}
-
-func TestClientKeys(t *testing.T) {
-	call := func(c *grpcthrottle.Client, method string) {
-		t.Helper()
-		invoker := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
-		must(t, c.UnaryInterceptor()(t.Context(), method, nil, nil, nil, invoker))
-	}
-	one := newClient(t, grpcthrottle.ClientConfig{})
-	byMethod := newClient(t, grpcthrottle.ClientConfig{
-		Group: throttle.GroupConfig{Max: 10},
-		Key:   func(_ context.Context, rpc grpcthrottle.RPC) string { return rpc.Method },
-	})
-	for i := range 1000 {
-		method := fmt.Sprintf("/a.B/M%d", i)
-		call(one, method)
-		call(byMethod, method)
-		if n := byMethod.Group().Len(); n > 10 {
-			t.Fatalf("got %d throttles want at most 10", n)
-		}
-	}
-	wants(t, "one target", member(t, one.Group(), ""), tally{accepted: 1000})
-	wants(t, "the last of many methods", member(t, byMethod.Group(), "/a.B/M999"), tally{accepted: 1})
 }
 
 func TestClientClosed(t *testing.T) {
@@ -159,50 +134,4 @@ func TestClientHookContext(t *testing.T) {
 			}
 			return nil, errors.New("no stream")
 		})
-}
-
-// Interceptors before the throttle see a shed call, those after it do not.
-func TestInterceptorsBeforeAndAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seen []string
-		note := func(who string) []grpc.DialOption {
-			return []grpc.DialOption{
-				grpc.WithChainUnaryInterceptor(func(ctx context.Context, m string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-					err := invoke(ctx, m, req, reply, cc, opts...)
-					seen = append(seen, fmt.Sprintf("%s unary %v", who, errors.Is(err, throttle.ErrShed)))
-					return err
-				}),
-				grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, m string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-					s, err := streamer(ctx, d, cc, m, opts...)
-					seen = append(seen, fmt.Sprintf("%s stream %v", who, errors.Is(err, throttle.ErrShed)))
-					return s, err
-				}),
-			}
-		}
-		client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
-		p := open(t, &shop{}, nil, slices.Concat(note("before"), client.DialOptions(), note("after"))...)
-		must(t, p.buy(t.Context()))
-		must(t, p.converse(t.Context(), talk))
-		spoil(t, member(t, client.Group(), target), throttle.Medium)
-		_ = p.buy(t.Context())
-		_, _ = p.stream(t.Context(), talk)
-		want := []string{
-			"after unary false", "before unary false", "after stream false", "before stream false", "before unary true", "before stream true",
-		}
-		if !slices.Equal(seen, want) {
-			t.Errorf("got %q want %q", seen, want)
-		}
-	})
-}
-
-// TestNames_announced are those of the throttles that the first calls make.
-func TestNames_announced(t *testing.T) {
-	var names []string
-	c := throttle.Config{Name: "targets", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
-	retries := &retry.Config{Hooks: retry.Hooks{Announced: func(name string) { names = append(names, "retries of "+name) }}}
-	_, clientErr := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: c, Retry: retries})
-	_, serverErr := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})
-	if err := errors.Join(clientErr, serverErr); err != nil || !slices.Equal(names, []string{"retries of targets", "targets", "targets"}) {
-		t.Errorf("got %q, error %v want the names of client and server", names, err)
-	}
 }

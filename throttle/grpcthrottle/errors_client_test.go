@@ -85,23 +85,6 @@ func TestClientSheds(t *testing.T) {
 	})
 }
 
-// The Key of the error is that of the config's Key function.
-func TestClientSheds_OwnKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, grpcthrottle.ClientConfig{
-			Throttle: throttle.Config{Rand: always},
-			Key:      func(_ context.Context, rpc grpcthrottle.RPC) string { return rpc.Target + rpc.Method },
-		})
-		p := open(t, &shop{}, nil, client.DialOptions()...)
-		must(t, p.buy(t.Context()))
-		spoil(t, member(t, client.Group(), target+buy), throttle.Medium)
-		var shed *throttle.ShedError
-		if err := p.buy(t.Context()); !errors.As(err, &shed) || shed.Key != target+buy {
-			t.Errorf("got %v want a ShedError for %s", err, target+buy)
-		}
-	})
-}
-
 func TestClientShedErr(t *testing.T) {
 	plain, own := errors.New("busy"), status.Error(codes.ResourceExhausted, "come back later")
 	for _, tt := range []struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -58,19 +57,6 @@ func TestFromStatusKeepsTheStatus(t *testing.T) {
 				t.Errorf("%v: got no fault", code)
 			}
 		}
-	}
-}
-
-func TestFromStatusContextErrors(t *testing.T) {
-	late, gone := grpcthrottle.FromStatus(status.Error(codes.DeadlineExceeded, "a")), grpcthrottle.FromStatus(status.Error(codes.Canceled, "a"))
-	if !errors.Is(late, context.DeadlineExceeded) || errors.Is(late, context.Canceled) || !os.IsTimeout(late) {
-		t.Errorf("got %v want a deadline", late)
-	}
-	if !errors.Is(gone, context.Canceled) || errors.Is(gone, context.DeadlineExceeded) || os.IsTimeout(gone) {
-		t.Errorf("got %v want a cancellation", gone)
-	}
-	if want := "rpc error: code = Canceled desc = a"; gone.Error() != want {
-		t.Errorf("got %q want %q", gone, want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,11 +24,8 @@ func TestOutcome_Dependency(t *testing.T) {
 		want    tally
 	}{
 		"passed on":             {backend: unavailable, want: tally{ignored: 1}},
-		"in other words":        {backend: unavailable, own: status.Error(codes.ResourceExhausted, "busy"), want: tally{ignored: 1}},
 		"rejected by Classify":  {config: full, backend: status.Error(codes.Internal, "full"), own: unavailable, want: tally{ignored: 1}},
-		"of its own":            {own: unavailable, want: tally{rejected: 1}},
 		"after another failure": {backend: status.Error(codes.NotFound, "none"), own: unavailable, want: tally{rejected: 1}},
-		"ordinary answer":       {backend: unavailable, own: status.Error(codes.NotFound, "none"), want: tally{accepted: 1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			back := open(t, &shop{
@@ -52,37 +48,6 @@ func TestOutcome_Dependency(t *testing.T) {
 			synctest.Wait()
 			wants(t, name, member(t, server.Group(), buy), tt.want)
 			wants(t, name+", stream", member(t, server.Group(), browse), tt.want)
-		})
-	}
-}
-
-// A handler that waits for a backend which hangs is not slow because of this server: it does not matter who gives up.
-func TestOutcome_WaitingForADependency(t *testing.T) {
-	for name, within := range map[string]func(context.Context) (context.Context, context.CancelFunc){
-		"deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		},
-		"cancelled late": func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Minute, cancel)
-			return ctx, cancel
-		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-			back := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
-				<-ctx.Done()
-				return "", ctx.Err()
-			}}, nil, client.DialOptions()...)
-			front := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
-				return "", back.buy(ctx)
-			}}, server.ServerOptions())
-			ctx, cancel := within(t.Context())
-			defer cancel()
-			_ = front.buy(ctx)
-			time.Sleep(time.Second)
-			wants(t, name, member(t, server.Group(), buy), tally{ignored: 1})
-			wants(t, name+", client", member(t, client.Group(), target), tally{rejected: 1})
 		})
 	}
 }

@@ -36,18 +36,15 @@ func TestOutcome_overloaded(t *testing.T) {
 		pushback                 string
 		rejected, client, server uint64
 	}{
-		"unavailable":            {busy, "", 1, 0, 0},
-		"RetryInfo":              {info, "", 1, 1, 1},
-		"fault with a delay":     {faults.Unavailable(time.Second), "", 1, 1, 1},
-		"fault without one":      {faults.Unavailable(0), "", 1, 0, 0},
-		"pushback":               {busy, "1500", 1, 1, 0},
-		"no retry":               {busy, "-1", 1, 1, 0},
-		"retry at once":          {busy, "0", 1, 0, 0},
-		"exhausted":              {status.Error(codes.ResourceExhausted, "quota"), "", 1, 1, 1},
-		"too large":              {status.Error(codes.ResourceExhausted, "message larger than max"), "", 0, 0, 0},
-		"deadline":               {status.Error(codes.DeadlineExceeded, "late"), "", 1, 0, 0},
-		"marked":                 {throttle.MarkOverloaded(errors.New("full")), "", 1, 0, 1},
-		"aborted, with pushback": {status.Error(codes.Aborted, "conflict"), "1500", 0, 0, 0},
+		"unavailable":        {busy, "", 1, 0, 0},
+		"RetryInfo":          {info, "", 1, 1, 1},
+		"fault with a delay": {faults.Unavailable(time.Second), "", 1, 1, 1},
+		"pushback":           {busy, "1500", 1, 1, 0},
+		"retry at once":      {busy, "0", 1, 0, 0},
+		"exhausted":          {status.Error(codes.ResourceExhausted, "quota"), "", 1, 1, 1},
+		"too large":          {status.Error(codes.ResourceExhausted, "message larger than max"), "", 0, 0, 0},
+		"deadline":           {status.Error(codes.DeadlineExceeded, "late"), "", 1, 0, 0},
+		"marked":             {throttle.MarkOverloaded(errors.New("full")), "", 1, 0, 1},
 	} {
 		for _, kind := range []string{"unary", "retried", talk, browse, fill, once} {
 			t.Run(name+", "+kind, func(t *testing.T) {
@@ -89,47 +86,4 @@ func TestOutcome_overloaded(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A client of a server that sheds knows that the server is full, whatever status the shed has.
-func TestOutcome_shedIsOverloaded(t *testing.T) {
-	for name, shedErr := range map[string]error{"default": nil, "own status": status.Error(codes.Unavailable, "not now")} {
-		synctest.Test(t, func(t *testing.T) {
-			client := newClient(t, grpcthrottle.ClientConfig{})
-			server := newServer(t, grpcthrottle.ServerConfig{
-				Throttle: throttle.Config{Rand: always, ShedErr: shedErr}, Key: func(context.Context, grpcthrottle.RPC) string { return "" },
-			})
-			p := open(t, &shop{}, server.ServerOptions(), client.DialOptions()...)
-			must(t, p.buy(t.Context()))
-			spoil(t, member(t, server.Group(), ""), throttle.Medium)
-			for _, method := range []string{buy, talk} {
-				before := overloaded(member(t, client.Group(), target))
-				if method == buy {
-					_ = p.buy(t.Context())
-				} else {
-					_ = p.converse(t.Context(), method)
-				}
-				if got := overloaded(member(t, client.Group(), target)) - before; got != 1 {
-					t.Errorf("%s, %s: got %d overloaded want 1", name, method, got)
-				}
-			}
-		})
-	}
-}
-
-// The word of Config.Classify.
-func TestOutcome_overloadIf(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		isAborted := func(err error) bool { return status.Code(err) == codes.Aborted }
-		client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Classify: throttle.OverloadIf(isAborted)}})
-		p := open(t, &shop{buy: func(context.Context, string) (string, error) {
-			return "", status.Error(codes.Aborted, "too many at once")
-		}}, nil, client.DialOptions()...)
-		_ = p.buy(t.Context())
-		th := member(t, client.Group(), target)
-		wants(t, "the user's word", th, tally{rejected: 1})
-		if got := overloaded(th); got != 1 {
-			t.Errorf("got %d overloaded want 1", got)
-		}
-	})
 }

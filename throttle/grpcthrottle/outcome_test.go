@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
@@ -20,71 +21,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
-
-func TestClientOutcomeOfCodes(t *testing.T) {
-	rejected := map[codes.Code]throttle.Fault{
-		codes.Unavailable: throttle.FaultAvailability, codes.ResourceExhausted: throttle.FaultQuota,
-		codes.DeadlineExceeded: throttle.FaultTimeout,
-	}
-	accepted := map[codes.Code]throttle.Fault{
-		codes.OK: throttle.FaultNone, codes.Unknown: throttle.FaultOther, codes.InvalidArgument: throttle.FaultBad,
-		codes.NotFound: throttle.FaultMissing, codes.AlreadyExists: throttle.FaultConflict, codes.PermissionDenied: throttle.FaultPermission,
-		codes.FailedPrecondition: throttle.FaultPrecondition, codes.Aborted: throttle.FaultConflict, codes.OutOfRange: throttle.FaultBad,
-		codes.Unimplemented: throttle.FaultUnimplemented, codes.Internal: throttle.FaultOther, codes.DataLoss: throttle.FaultOther,
-		codes.Unauthenticated: throttle.FaultAuthentication,
-	}
-	ignored := map[codes.Code]throttle.Fault{codes.Canceled: throttle.FaultCanceled}
-	outcomes := map[throttle.Outcome]map[codes.Code]throttle.Fault{
-		throttle.Accepted: accepted, throttle.Rejected: rejected, throttle.Ignored: ignored,
-	}
-	if n := len(rejected) + len(accepted) + len(ignored); n != 17 {
-		t.Fatalf("got %d codes want the 17 that there are", n)
-	}
-	for outcome, byCode := range outcomes {
-		for code, fault := range byCode {
-			for _, kind := range []string{"unary", talk, browse, fill, once} {
-				t.Run(fmt.Sprintf("%v of %v", code, kind), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { oneCode(t, kind, code, outcome, fault) })
-				})
-			}
-		}
-	}
-}
-
-// oneCode makes one call that ends with a code, and checks how client and server count it.
-func oneCode(t *testing.T, kind string, code codes.Code, outcome throttle.Outcome, fault throttle.Fault) {
-	client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-	p := open(t, &shop{
-		buy: func(context.Context, string) (string, error) { return "", status.Error(code, "so it is") },
-		stream: func(_ string, ss grpc.ServerStream) error {
-			if code == codes.OK {
-				return echo(ss)
-			}
-			return status.Error(code, "so it is")
-		},
-	}, server.ServerOptions(), client.DialOptions()...)
-	method := kind
-	var err error
-	if kind == "unary" {
-		method = buy
-		err = p.buy(t.Context())
-	} else {
-		err = p.converse(t.Context(), kind)
-	}
-	if got := status.Code(err); got != code {
-		t.Errorf("code: got %v want %v", got, code)
-	}
-	for th, of := range map[*throttle.Throttle]string{
-		member(t, client.Group(), target): "client", member(t, server.Group(), method): "server",
-	} {
-		if got := faultsOf(th, outcome, fault); got != 1 {
-			t.Errorf("%s: got %d calls %v with %v, want 1: %+v", of, got, outcome, fault, tallyOf(th))
-		}
-		if got := tallyOf(th).inFlight; got != 0 {
-			t.Errorf("%s: got %d in flight want 0", of, got)
-		}
-	}
-}
 
 func TestClientErrorsUntouched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -130,6 +66,7 @@ func TestClientMessageTooLarge(t *testing.T) {
 		for what, err := range map[string]error{
 			"to send":    p.conn.Invoke(t.Context(), buy, large, new(text), grpc.MaxCallSendMsgSize(1000)),
 			"to serve":   p.conn.Invoke(t.Context(), buy, large, new(text)),
+			"compressed": p.conn.Invoke(t.Context(), buy, large, new(text), grpc.UseCompressor(gzip.Name)),
 			"to receive": p.buy(t.Context(), grpc.MaxCallRecvMsgSize(1)),
 		} {
 			if status.Code(err) != codes.ResourceExhausted {
@@ -137,8 +74,8 @@ func TestClientMessageTooLarge(t *testing.T) {
 			}
 		}
 		th := member(t, client.Group(), target)
-		if got := faultsOf(th, throttle.Accepted, throttle.FaultBad); got != 3 {
-			t.Errorf("got %d calls that were bad want 3: %+v", got, tallyOf(th))
+		if got := faultsOf(th, throttle.Accepted, throttle.FaultBad); got != 4 {
+			t.Errorf("got %d calls that were bad want 4: %+v", got, tallyOf(th))
 		}
 	})
 }

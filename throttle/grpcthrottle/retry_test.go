@@ -3,7 +3,6 @@ package grpcthrottle_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,16 +56,10 @@ func TestRetry_OfEachAnswer(t *testing.T) {
 		{"unavailable", busy, nil, 3, 0, retry.ReasonAttempts},
 		{"exhausted", status.Error(codes.ResourceExhausted, "quota"), nil, 3, 0, retry.ReasonAttempts},
 		{"not found", status.Error(codes.NotFound, "no"), nil, 1, 0, retry.ReasonOnce + 1},
-		{"internal", status.Error(codes.Internal, "no"), nil, 1, 0, retry.ReasonOnce + 1},
 		{"RetryInfo", info(2 * time.Second), nil, 3, 4 * time.Second, retry.ReasonAttempts},
 		{"long RetryInfo", info(time.Minute), nil, 1, 0, retry.ReasonPushback},
-		{"negative RetryInfo", info(-time.Minute), nil, 3, 0, retry.ReasonAttempts},
 		{"pushback", busy, []string{"1500"}, 3, 3 * time.Second, retry.ReasonAttempts},
-		{"pushback of 0", busy, []string{"0"}, 3, 0, retry.ReasonAttempts},
 		{"negative pushback", busy, []string{"-1"}, 1, 0, retry.ReasonPushback},
-		{"pushback that is no number", busy, []string{"soon"}, 1, 0, retry.ReasonPushback},
-		{"two pushbacks", busy, []string{"1", "1"}, 1, 0, retry.ReasonPushback},
-		{"huge pushback", busy, []string{"99999999999999999999"}, 1, 0, retry.ReasonPushback},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -165,23 +158,6 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 	}
 }
 
-// TestRetry_PriorityOutOfRange wants a retry of a call that counts as Low to count as Low too.
-func TestRetry_PriorityOutOfRange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{
-			LowerRetries: true,
-			Priority:     func(context.Context, grpcthrottle.RPC) throttle.Priority { return -1 },
-		})
-		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", nil }}, server.ServerOptions())
-		_ = p.buy(t.Context())
-		_ = p.buy(metadata.AppendToOutgoingContext(t.Context(), grpcthrottle.AttemptsKey, "1"))
-		tiers := member(t, server.Group(), buy).Stats().Priorities
-		if high, low := tiers[throttle.High].Admitted, tiers[throttle.Low].Admitted; high != 0 || low != 2 {
-			t.Errorf("got %d calls of High and %d of Low want 0 and 2", high, low)
-		}
-	})
-}
-
 // A retry of gRPC's own has the metadata too. With both layers, the numbers add up.
 func TestRetry_OfGRPCItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +172,7 @@ func TestRetry_OfGRPCItself(t *testing.T) {
 			t.Errorf("got attempts %v want 1 to 4", numbers)
 		}
 		numbers = nil
-		for text, want := range map[string]int{"1": 2, "98": 99, "99": 1, "0": 1, "-1": 1, "+1": 1, "01": 1, "x": 1, "": 1} {
+		for text, want := range map[string]int{"1": 2, "98": 99, "99": 1, "x": 1} {
 			ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(grpcthrottle.AttemptsKey, text))
 			info := &grpc.UnaryServerInfo{FullMethod: buy}
 			_, _ = server.UnaryInterceptor()(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
@@ -219,35 +195,6 @@ func TestRetry_AShedIsNotRetried(t *testing.T) {
 	wantShed(t, "a client that retries", err, "throttle: call shed")
 	if s := retrierOf(t, client).Stats(); attempts != 1 || s.Calls[0] != 1 || s.Sent != 0 {
 		t.Errorf("got %d attempts, %+v", attempts, s)
-	}
-}
-
-// A server that sheds sends a pushback, so its own sheds are not retried.
-func TestRetry_OfAServerThatSheds(t *testing.T) {
-	client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: anyCall})
-	server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
-	attempts := 0
-	p := open(t, &shop{}, append(counting(&attempts), server.ServerOptions()...), client.DialOptions()...)
-	must(t, p.buy(t.Context()))
-	spoil(t, member(t, server.Group(), buy), throttle.Medium)
-	err := p.buy(t.Context())
-	if status.Code(err) != codes.Unavailable || attempts != 2 || retrierOf(t, client).Stats().Denied.Count(retry.ReasonPushback) != 1 {
-		t.Errorf("got %v after %d attempts want one that is not retried", err, attempts-1)
-	}
-}
-
-func TestRetry_Config(t *testing.T) {
-	for want, c := range map[string]*retry.Config{
-		"grpcthrottle: ClientConfig.Retry: retry: Config.Attempts is 99": {Attempts: 99},
-		"grpcthrottle: ClientConfig.Retry.Throttle is set":               {Throttle: throttle.Must(throttle.New(throttle.Config{Name: "x"}))},
-	} {
-		_, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "x"}, Retry: c})
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v want %s", err, want)
-		}
-	}
-	if newClient(t, grpcthrottle.ClientConfig{}).Retriers() != nil {
-		t.Error("got Retriers without ClientConfig.Retry")
 	}
 }
 

@@ -116,39 +116,6 @@ func TestServer_Disconnect(t *testing.T) {
 	}
 }
 
-func TestServer_Deadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-		p := open(t, &shop{
-			buy: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() },
-			stream: func(_ string, ss grpc.ServerStream) error {
-				<-ss.Context().Done()
-				return ss.Context().Err()
-			},
-		}, server.ServerOptions(), client.DialOptions()...)
-		for range 3 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if err := p.buy(ctx); status.Code(err) != codes.DeadlineExceeded {
-				t.Errorf("unary: got %v want DeadlineExceeded", err)
-			}
-			cancel()
-			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-			if err := p.converse(ctx, talk); status.Code(err) != codes.DeadlineExceeded {
-				t.Errorf("stream: got %v want DeadlineExceeded", err)
-			}
-			cancel()
-		}
-		synctest.Wait()
-		wants(t, "client", member(t, client.Group(), target), tally{rejected: 6})
-		for _, method := range []string{buy, talk} {
-			n := tallyOf(member(t, server.Group(), method))
-			if n.inFlight != 0 || n.rejected+n.ignored != 3 || n.accepted != 0 { // the client's reset may be there first
-				t.Errorf("server, %s: got %+v want 3 that were rejected or ignored", method, n)
-			}
-		}
-	})
-}
-
 func TestServerPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{
@@ -178,22 +145,6 @@ func TestServerPanic(t *testing.T) {
 				t.Errorf("%s: got another fault than a panic", method)
 			}
 		}
-	})
-}
-
-// Calls of unknown methods on a server that proxies them.
-func TestServerUnknownMethods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{Group: throttle.GroupConfig{Max: 20}})
-		proxy := grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error { return echo(ss) })
-		p := open(t, &shop{}, append(server.ServerOptions(), proxy))
-		for i := range 50 {
-			must(t, p.conn.Invoke(t.Context(), fmt.Sprintf("/a.B/M%d", i), new(text), new(text)))
-		}
-		if got := server.Group().Len(); got != 20 {
-			t.Errorf("got %d throttles want 20", got)
-		}
-		wants(t, "the last", member(t, server.Group(), "/a.B/M49"), tally{accepted: 1})
 	})
 }
 

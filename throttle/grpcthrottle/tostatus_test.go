@@ -121,16 +121,6 @@ func TestToStatusShed(t *testing.T) {
 	wantShed(t, "shed", grpcthrottle.ToStatus(fmt.Errorf("orders: %w", throttle.ErrShed)), "orders: throttle: call shed")
 }
 
-func TestToStatusWithoutDetails(t *testing.T) {
-	for _, err := range []error{
-		faults.Unavailable(0), faults.ResourceExhausted(), faults.Bad(), faults.FailedPrecondition(), faults.Aborted(), faults.NotFound,
-	} {
-		if s := status.Convert(grpcthrottle.ToStatus(err)); len(s.Details()) != 0 {
-			t.Errorf("%v: got details %v want none", err, s.Details())
-		}
-	}
-}
-
 func TestToStatusGarbage(t *testing.T) {
 	bad := "caf\xe9"
 	for _, err := range []error{

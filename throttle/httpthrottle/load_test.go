@@ -101,8 +101,6 @@ func TestTransport_Listen(t *testing.T) {
 		"allowed":    {func(r *http.Request) bool { return r.URL.Host == host }, calmLoad, true},
 		"forbidden":  {func(r *http.Request) bool { return r.URL.Host != host }, calmLoad, false},
 		"no header":  {func(*http.Request) bool { t.Error("Listen was called without a report"); return true }, "", false},
-		"nonsense":   {func(*http.Request) bool { return true }, "TEXT x", false},
-		"very long":  {func(*http.Request) bool { return true }, calmLoad + strings.Repeat(",a=1", 10_000), false},
 		"overloaded": {func(*http.Request) bool { return true }, "TEXT named_metrics.spillway.overloaded=1", true},
 	} {
 		for _, retries := range []*retry.Config{nil, {}} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -20,11 +19,6 @@ func TestPriority_Incoming(t *testing.T) {
 	trusting := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low}}
 	asking := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low}, Priority: medium}
 	wary := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Default: throttle.Low}}
-	forgetful := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Ceiling: throttle.Important}}
-	bomb := make([]string, 10_000)
-	for i := range bomb {
-		bomb[i] = "high"
-	}
 	for name, c := range map[string]struct {
 		ctx    context.Context
 		c      httpthrottle.MiddlewareConfig
@@ -45,24 +39,14 @@ func TestPriority_Incoming(t *testing.T) {
 		"trusted, a number":        {plain, trusting, []string{"0"}, throttle.Low, "[]"},
 		"trusted, upper case":      {plain, trusting, []string{"HIGH"}, throttle.Low, "[]"},
 		"trusted, spaced":          {plain, trusting, []string{" important"}, throttle.Low, "[]"},
-		"trusted, a bomb":          {plain, trusting, bomb, throttle.Low, "[]"},
-		"trusted, a long word":     {plain, trusting, []string{strings.Repeat("high", 100_000)}, throttle.Low, "[]"},
 		"untrusted":                {plain, wary, []string{"high"}, throttle.Low, "[]"},
-		"untrusted, asks for less": {plain, wary, []string{"low"}, throttle.Low, "[]"},
 		"no Peer":                  {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, []string{"high"}, throttle.Low, "[]"},
-		"no Default, untrusted":    {plain, forgetful, []string{"high"}, throttle.Medium, "[]"},
-		"no Default, silent":       {plain, forgetful, nil, throttle.Medium, "[]"},
-		"no Default, no Peer":      {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}}, nil, throttle.Low, "[]"},
 		"wrong Default, untrusted": {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Default: -1}}, []string{"high"}, throttle.Low, "[]"},
-		"wrong Default, silent":    {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, nil, throttle.Low, "[]"},
-		"wrong Default, trusted":   {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, []string{"high"}, throttle.High, "[high]"},
 		"context":                  {important, asking, nil, throttle.Important, "[]"},
 		"context, trusted":         {important, asking, []string{"low"}, throttle.Important, "[important]"},
 		"context, untrusted":       {important, wary, []string{"high"}, throttle.Important, "[]"},
-		"zero":                     {plain, httpthrottle.MiddlewareConfig{}, nil, throttle.Medium, "[]"},
 		"zero, high":               {plain, httpthrottle.MiddlewareConfig{}, []string{"high"}, throttle.Medium, "[]"},
 		"high by Priority":         {plain, httpthrottle.MiddlewareConfig{Priority: high}, nil, throttle.High, "[]"},
-		"high above the ceiling":   {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}, Priority: high}, nil, throttle.High, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

@@ -239,21 +239,6 @@ func TestRetry_AShedIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestRetry_Config(t *testing.T) {
-	for want, c := range map[string]*retry.Config{
-		"httpthrottle: TransportConfig.Retry: retry: Config.Attempts is 99": {Attempts: 99},
-		"httpthrottle: TransportConfig.Retry.Throttle is set":               {Throttle: throttle.Must(throttle.New(throttle.Config{Name: "x"}))},
-	} {
-		_, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "x"}, Retry: c})
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v want %s", err, want)
-		}
-	}
-	if transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "x"}})); transport.Retriers() != nil {
-		t.Error("got Retriers without TransportConfig.Retry")
-	}
-}
-
 // TestRetry_DoesNotWaitForAStream: a rejected response whose end is not known is closed, not read.
 func TestRetry_DoesNotWaitForAStream(t *testing.T) {
 	calls := 0
@@ -278,8 +263,6 @@ func (u unread) Read([]byte) (int, error) {
 
 // Each server handles what a Transport sends: the number of the attempt, and the priority.
 func TestRetry_Middleware(t *testing.T) {
-	medium := func(*http.Request) throttle.Priority { return throttle.Medium }
-	negative := func(*http.Request) throttle.Priority { return -1 }
 	trusted := throttle.Trust{Peer: func(context.Context) bool { return true }}
 	for _, tt := range []struct {
 		name     string
@@ -292,14 +275,9 @@ func TestRetry_Middleware(t *testing.T) {
 		{"first", httpthrottle.MiddlewareConfig{LowerRetries: true}, nil, "", 1, throttle.Medium},
 		{"second", httpthrottle.MiddlewareConfig{}, []string{"2"}, "", 2, throttle.Medium},
 		{"lowered", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2"}, "", 2, throttle.Low},
-		{"lowered from the function", httpthrottle.MiddlewareConfig{LowerRetries: true, Priority: medium}, []string{"99"}, "", 99, throttle.Low},
-		{"lowest", httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: throttle.Trust{Default: throttle.Low}}, []string{"2"}, "", 2, throttle.Low},
-		{"out of range", httpthrottle.MiddlewareConfig{LowerRetries: true, Priority: negative}, []string{"2"}, "", 2, throttle.Low},
 		{"trusted", httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: trusted}, []string{"2"}, "high", 2, throttle.High},
-		{"not trusted", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2"}, "high", 2, throttle.Low},
 		{"not valid", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"+2"}, "", 1, throttle.Medium},
 		{"twice", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2", "3"}, "", 1, throttle.Medium},
-		{"too high", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"100"}, "", 1, throttle.Medium},
 	} {
 		var arrived []string
 		tt.config.RetryHooks = retry.Hooks{Arrived: func(_ context.Context, e retry.ArrivalEvent) { arrived = append(arrived, e.String()) }}

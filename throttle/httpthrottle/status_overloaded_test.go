@@ -4,11 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -66,49 +63,4 @@ func TestStatusError_overloaded(t *testing.T) {
 	transport := newTransport(t, fails(errors.New("connection refused")), httpthrottle.TransportConfig{})
 	_, err := transport.RoundTrip(get(t.Context()))
 	equal(t, "refused: "+fmt.Sprint(err), fullness(throttleOf(t, transport, host)), "1 rejected, 0 full")
-}
-
-// A client of a middleware that sheds knows that the server is full, unless its Problem removes the delay.
-func TestMiddleware_shedIsOverloaded(t *testing.T) {
-	without := func(w http.ResponseWriter, _ *http.Request, _ error) {
-		w.Header().Del("Retry-After")
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	for name, c := range map[string]struct {
-		config httpthrottle.MiddlewareConfig
-		want   string
-	}{
-		"default":             {httpthrottle.MiddlewareConfig{}, "1 rejected, 1 full"},
-		"without Retry-After": {httpthrottle.MiddlewareConfig{Problem: without}, "1 rejected, 0 full"},
-	} {
-		th := shedding(t, throttle.Config{})
-		server := httptest.NewServer(httpthrottle.Middleware(th, c.config)(never(t)))
-		transport := newTransport(t, http.DefaultTransport, httpthrottle.TransportConfig{Key: func(*http.Request) string { return host }})
-		r := get(t.Context())
-		r.URL.Host = server.Listener.Addr().String()
-		read(t, transport, r)
-		equal(t, name, fullness(throttleOf(t, transport, host)), c.want)
-		server.Close()
-	}
-}
-
-// An answer that repeats the failure of a dependency is Ignored, whatever the dependency said.
-func TestWriteError_overloaded(t *testing.T) {
-	for _, err := range []error{faults.ResourceExhausted(), faults.Unavailable(time.Second), throttle.MarkOverloaded(errors.New("full"))} {
-		th := newThrottle(t, throttle.Config{})
-		served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-			equal(t, "answered", httpthrottle.WriteError(w, r, err), true)
-		})
-		equal(t, fmt.Sprintf("%T", err), fullness(th), "0 rejected, 0 full")
-	}
-}
-
-// A handler that knows that this server is full says so with Tell.
-func TestMiddleware_tellOverloaded(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
-		callTell(w, throttle.MarkOverloaded(errors.New("no slot")))
-		w.WriteHeader(http.StatusServiceUnavailable)
-	})
-	equal(t, "rejections", fullness(th), "1 rejected, 1 full")
 }

@@ -83,29 +83,3 @@ func TestCanceledAfter_SlowUploads(t *testing.T) {
 		})
 	}
 }
-
-// A host that hangs is noticed, although the callers give up before any timeout.
-func TestCanceledAfter_Transport(t *testing.T) {
-	for name, c := range map[string]struct {
-		limit, waited time.Duration
-		want          string
-	}{
-		"early":     {0, time.Second - 1, "ignored/canceled"},
-		"default":   {0, time.Second, "rejected/canceled"},
-		"off":       {-1, time.Minute, "ignored/canceled"},
-		"own limit": {time.Minute, time.Minute - 1, "ignored/canceled"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			hangs := roundTrip(func(r *http.Request) (*http.Response, error) {
-				<-r.Context().Done()
-				return nil, r.Context().Err()
-			})
-			transport := newTransport(t, hangs, httpthrottle.TransportConfig{Throttle: throttle.Config{CanceledAfter: c.limit}})
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(c.waited, cancel)
-			_, err := transport.RoundTrip(get(ctx)) //nolint:bodyclose // there is none
-			equal(t, name+": error", err, context.Canceled)
-			equal(t, name, books(throttleOf(t, transport, host)), "1 medium "+c.want)
-		})
-	}
-}

@@ -1,23 +1,19 @@
 package httpthrottle_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
-	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
@@ -33,28 +29,6 @@ func TestNewTransportRefusesBadConfigs(t *testing.T) {
 			t.Errorf("got %v want an error with %q", err, want)
 		}
 	}
-}
-
-// No hook is called for a throttle before its first request.
-func TestNewTransportMakesNoThrottle(t *testing.T) {
-	made := 0
-	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{
-		Throttle: throttle.Config{Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { made++ }}},
-	})
-	equal(t, "throttles", made, 0)
-	read(t, transport, get(t.Context()))
-	equal(t, "throttles after a request", made, 1)
-}
-
-func TestNewTransportAnnouncesItsName(t *testing.T) {
-	var names []string
-	c := throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
-	retries := &retry.Config{Hooks: retry.Hooks{Announced: func(name string) { names = append(names, "retries of "+name) }}}
-	for _, group := range []throttle.GroupConfig{{}, {Max: -1}} { // the second is refused
-		_, _ = httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: c, Group: group})
-	}
-	_, _ = httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: c, Retry: retries})
-	equal(t, "names", fmt.Sprint(names), "[hosts retries of hosts hosts]")
 }
 
 func TestShedRequestsAreNotSent(t *testing.T) {
@@ -116,22 +90,6 @@ func TestAfterClose(t *testing.T) {
 	equal(t, "text after Close", string(text), "text")
 	equal(t, "the untrusted header after Close", len(response.Request.Header), 0)
 	equal(t, "the caller's own header", len(r.Header), 1)
-}
-
-// TestAfterClose_log warns once that requests pass no throttle.
-func TestAfterClose_log(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(before)
-	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{})
-	ask(t, transport, get(t.Context()))
-	equal(t, "log before Close", log.String(), "")
-	equal(t, "Close", transport.Close(), nil)
-	for range 3 {
-		ask(t, transport, get(t.Context()))
-	}
-	equal(t, "warnings", strings.Count(log.String(), `level=WARN msg="throttle: calls pass no throttle"`), 1)
 }
 
 func TestTheKeyIsHostAndPort(t *testing.T) {
@@ -329,43 +287,6 @@ func TestResponsesKeepTheirRequest(t *testing.T) {
 	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: w}}})
 	response, _ := transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
 	equal(t, "request", response.Request, other)
-}
-
-// A transport that calls very many hosts keeps GroupConfig.Max throttles, and no goroutine, or the
-// bubble would not end.
-func TestManyHosts(t *testing.T) {
-	hosts := 10_000
-	if testing.Short() {
-		hosts = 1000
-	}
-	synctest.Test(t, func(t *testing.T) {
-		made, closed := 0, 0
-		transport := newTransport(t, answers(503, "text"), httpthrottle.TransportConfig{
-			Group: throttle.GroupConfig{Max: 100},
-			Throttle: throttle.Config{Hooks: throttle.Hooks{
-				Created: func(*throttle.Throttle) { made++ },
-				Closed:  func(*throttle.Throttle) { closed++ },
-			}},
-		})
-		var open []io.Closer
-		for i := range hosts {
-			r := get(t.Context())
-			r.URL.Host = fmt.Sprintf("host-%d.example", i)
-			response := ask(t, transport, r)
-			open = append(open, response.Body)
-		}
-		equal(t, "throttles kept", transport.Group().Len(), 100)
-		equal(t, "throttles made", made, hosts)
-		equal(t, "throttles closed", closed, hosts-100)
-		last := throttleOf(t, transport, fmt.Sprintf("host-%d.example", hosts-1))
-		equal(t, "in flight at the last", books(last), "1 medium rejected/availability, 1 medium in flight")
-		for _, body := range open { // of throttles long gone, too
-			_ = body.Close()
-		}
-		equal(t, "in flight afterwards", books(last), "1 medium rejected/availability")
-		equal(t, "Close", transport.Close(), nil)
-		equal(t, "throttles closed in the end", closed, hosts)
-	})
 }
 
 func TestTransport_NilOrZero(t *testing.T) {

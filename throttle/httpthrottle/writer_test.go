@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -230,30 +229,6 @@ func TestWriter_TellIsClassified(t *testing.T) {
 	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { callTell(w, errPlain) })
 	equal(t, "books", books(th), "1 medium rejected/other")
-}
-
-// A limiter within the middleware answers 429 to one greedy caller. The other callers are served if
-// the limiter calls Tell, and otherwise shed.
-func TestWriter_TellOfAGreedyCaller(t *testing.T) {
-	for reports, want := range map[bool]int{true: 40, false: 0} {
-		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
-		limited := func(w http.ResponseWriter, _ *http.Request) {
-			if reports {
-				callTell(w, refusal{})
-			}
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-		for range 1000 {
-			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), limited)
-		}
-		ok := 0
-		for range 40 {
-			if served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(http.ResponseWriter, *http.Request) {}).Code == http.StatusOK {
-				ok++
-			}
-		}
-		equal(t, fmt.Sprintf("other callers served if the limiter calls Tell: %v", reports), ok, want)
-	}
 }
 
 // An error given to Tell, or a shed of an inner middleware, is not a lack of capacity for the outer

@@ -86,3 +86,15 @@ func lateCancellation(t *testing.T, after time.Duration) (got throttle.Outcome) 
 	})
 	return got
 }
+
+// The names of throttles and retries are known before the first call, and not if the Config is refused.
+func TestNewThrottles_announced(t *testing.T) {
+	var names []string
+	c := throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
+	r := &retry.Config{Hooks: retry.Hooks{Announced: func(name string) { names = append(names, "retries of "+name) }}}
+	_, refused := protocol.NewThrottles("p: C", c, throttle.GroupConfig{Max: -1}, nil)
+	throttles, err := protocol.NewThrottles("p: C", c, throttle.GroupConfig{}, r)
+	if refused == nil || err != nil || strings.Join(names, ", ") != "retries of hosts, hosts" || throttles.Group.Len() != 0 {
+		t.Errorf("got %q, errors %v and %v want the names once, and no throttle", names, refused, err)
+	}
+}
