@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -238,39 +236,6 @@ func answering(text string) func(net.Conn) {
 	}
 }
 
-func TestBrokenConnections(t *testing.T) {
-	for name, f := range map[string]func(net.Conn){
-		"closed": func(net.Conn) {},
-		"reset": func(c net.Conn) {
-			_, _ = c.Read(make([]byte, 1))
-			_ = c.(*net.TCPConn).SetLinger(0)
-		},
-		"nonsense":             answering("nonsense\r\n\r\n"),
-		"closed in the header": answering("HTTP/1.1 200 OK\r\nConte"),
-		"header bomb":          answering("HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 2<<20)),
-	} {
-		base := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 1 << 20}
-		r := get(t.Context())
-		r.URL.Host = serveRaw(t, f)
-		got, err := send(t, base, r)
-		equal(t, name, got, "1 medium rejected/availability")
-		equal(t, name+": fails", err != nil, true)
-	}
-}
-
-func TestServersThatHang(t *testing.T) {
-	hang := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
-	defer server.Close()
-	defer close(hang)
-	u, _ := url.Parse(server.URL)
-	r := get(t.Context())
-	r.URL = u
-	got, err := send(t, &http.Transport{ResponseHeaderTimeout: time.Millisecond}, r)
-	equal(t, "books", got, "1 medium rejected/timeout")
-	equal(t, "fails", err != nil, true)
-}
-
 // swallow is a server that reads a whole request, but none with a long header.
 func swallow(t *testing.T, http2 bool) *httptest.Server {
 	t.Helper()
@@ -351,17 +316,4 @@ func TestFailure_ServersCannotImitateErrors(t *testing.T) {
 		equal(t, text, got, "1 medium rejected/availability")
 		equal(t, text+": is in the error", err != nil && strings.Contains(err.Error(), text), true)
 	}
-}
-
-// A request that cannot be forwarded counts neither against the backend nor against the proxy,
-// which answers 502.
-func TestFailure_ProxyWithUnsendableRequests(t *testing.T) {
-	transport := newTransport(t, fails(errors.New("http2: invalid Upgrade request header")), httpthrottle.TransportConfig{})
-	own := newThrottle(t, throttle.Config{})
-	w := served(own, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), (&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }, Transport: transport, ErrorLog: quiet(),
-	}).ServeHTTP)
-	equal(t, "status", w.Code, http.StatusBadGateway)
-	equal(t, "backend", books(throttleOf(t, transport, host)), "1 medium ignored/bad")
-	equal(t, "proxy", books(own), "1 medium accepted/bad")
 }

@@ -127,21 +127,3 @@ func TestTransport_Listen(t *testing.T) {
 		}
 	}
 }
-
-// TestTransport_Listen_server has a transport and a server that sheds.
-func TestTransport_Listen_server(t *testing.T) {
-	th := shedding(t, throttle.Config{})
-	server := httptest.NewServer(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Trust: trusting(true)})(never(t)))
-	defer server.Close()
-	transport := newTransport(t, nil, httpthrottle.TransportConfig{Listen: func(*http.Request) bool { return true }})
-	defer transport.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read(t, transport, r)
-	own := throttleOf(t, transport, r.URL.Host).Stats()
-	if !own.Received.Overloaded || own.Priorities[throttle.High].Told == 0 {
-		t.Errorf("got %+v, told %v", own.Received, own.Priorities[throttle.High].Told)
-	}
-}

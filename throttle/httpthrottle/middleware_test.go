@@ -2,12 +2,10 @@ package httpthrottle_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,8 +15,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -71,17 +67,6 @@ func TestMiddleware_SwitchingProtocols(t *testing.T) {
 		w.WriteHeader(http.StatusSwitchingProtocols)
 		equal(t, "at the header", books(th), "1 medium accepted/none, 1 medium in flight")
 	})
-}
-
-func TestRetryAfterOfHandlersIsKnown(t *testing.T) {
-	var classified error
-	th := newThrottle(t, throttle.Config{Classify: func(_ context.Context, err error) (throttle.Outcome, bool) { classified = err; return 0, false }})
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "7")
-		w.WriteHeader(503)
-	})
-	failure, _ := faults.AsUnavailable(classified)
-	equal(t, "delay", failure.RetryInfo.RetryDelay.String(), "7s")
 }
 
 func TestMiddleware_InvalidStatus(t *testing.T) {
@@ -209,10 +194,6 @@ func TestMiddleware_afterClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = group.Close()
-	var log bytes.Buffer
-	previous := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	t.Cleanup(func() { slog.SetDefault(previous) })
 	serve := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})
 	for range 3 {
 		r := incoming(t.Context())
@@ -227,7 +208,6 @@ func TestMiddleware_afterClose(t *testing.T) {
 		equal(t, "status", w.Code, http.StatusNoContent)
 		equal(t, "pattern copied", r.Pattern, "/pattern")
 	}
-	equal(t, "lines in the log", strings.Count(log.String(), "calls pass no throttle"), 1)
 }
 
 func TestMiddleware_MultipartForm(t *testing.T) {
@@ -403,20 +383,6 @@ func newChain(t *testing.T, backend http.HandlerFunc) *chain {
 	return c
 }
 
-// A proxy replaces the priority that an untrusted browser sends, so that a backend which trusts the
-// proxy does not accept it.
-func TestMiddleware_ProxyForwardsItsOwnPriority(t *testing.T) {
-	c := newChain(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.Header[httpthrottle.PriorityHeader])
-	})
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.proxy.URL, http.NoBody)
-	r.Header[httpthrottle.PriorityHeader] = []string{"high", "high"}
-	equal(t, "the backend receives", read(t, c.proxy.Client().Transport, r), "[low]")
-	c.end()
-	equal(t, "proxy", books(c.own), "1 low accepted/none")
-	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
-}
-
 // A connection that was hijacked is in flight until its handler returns.
 func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
 	c := newChain(t, upgrade)
@@ -437,28 +403,6 @@ func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
 	c.end()
 	equal(t, "proxy", books(c.own), "1 low accepted/none")
 	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
-}
-
-// A shed call to one backend must not count against the proxy, whatever its ErrorHandler is.
-func TestMiddleware_ProxyTransportSheds(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
-	overload(t, throttleOf(t, transport, host))
-	for name, c := range map[string]struct {
-		handler func(http.ResponseWriter, *http.Request, error)
-		status  int
-		want    string
-	}{
-		"httputil's":   {nil, http.StatusBadGateway, "1 medium ignored/shed"},
-		"ErrorHandler": {httpthrottle.ErrorHandler, http.StatusServiceUnavailable, "1 medium ignored/shed"},
-		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 medium ignored/shed"},
-	} {
-		own := newThrottle(t, throttle.Config{})
-		w := served(own, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), (&httputil.ReverseProxy{
-			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }, Transport: transport, ErrorLog: quiet(), ErrorHandler: c.handler,
-		}).ServeHTTP)
-		equal(t, name+": status", w.Code, c.status)
-		equal(t, name, books(own), c.want)
-	}
 }
 
 // end waits until the proxy has served its requests, also those of disconnected clients.

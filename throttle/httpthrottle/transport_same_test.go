@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -183,8 +182,8 @@ func scenarios(t *testing.T) map[string]scenario {
 		"bad scheme":    do("GET", "/echo", nil, func(r *http.Request) { r.URL.Scheme = "gopher" }),
 		"no host":       do("GET", "/echo", nil, func(r *http.Request) { r.URL.Host = "" }),
 
-		"canceled before": canceledBefore, "canceled while headers": canceledWhileHeaders, "canceled while body": canceledWhileBody,
-		"closed early": closedEarly, "side by side": sideBySide,
+		"canceled while headers": canceledWhileHeaders, "canceled while body": canceledWhileBody,
+		"closed early": closedEarly,
 	}
 	for _, n := range []int{0, 1, 512, 4097, 65536, 1 << 20} {
 		all[fmt.Sprint("size ", n)] = do("GET", fmt.Sprint("/size?n=", n), nil)
@@ -199,13 +198,6 @@ func scenarios(t *testing.T) map[string]scenario {
 		all[fmt.Sprint("redirect a stream ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofStream(10))
 	}
 	return all
-}
-
-func canceledBefore(tr *transcript, client *http.Client, server string) {
-	ctx, cancel := context.WithCancel(context.Background()) // of causes HTTP/1 and 2 think differently
-	cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, server+"/echo", strings.NewReader("text"))
-	tr.response(client.Do(r)) //nolint:bodyclose // response closes it
 }
 
 func canceledWhileHeaders(tr *transcript, client *http.Client, server string) {
@@ -242,16 +234,4 @@ func closedEarly(tr *transcript, client *http.Client, server string) {
 	tr.say("close %v", response.Body.Close())
 	_, err = response.Body.Read(make([]byte, 1))
 	tr.say("read %v", err)
-}
-
-func sideBySide(tr *transcript, client *http.Client, server string) {
-	texts := make([]transcript, 16)
-	var wg sync.WaitGroup
-	for i := range texts {
-		wg.Go(func() { do("POST", "/echo", ofBytes(i*100))(&texts[i], client, server) })
-	}
-	wg.Wait()
-	for i := range texts {
-		tr.say("%s", texts[i].String())
-	}
 }

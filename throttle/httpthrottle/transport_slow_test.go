@@ -1,11 +1,9 @@
 package httpthrottle_test
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,25 +82,6 @@ func connection() io.ReadCloser {
 	return ours
 }
 
-// TestSlow_TransportHangs: a host that hangs is late before its callers give up.
-func TestSlow_TransportHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})
-		transport := newTransport(t, hangs, httpthrottle.TransportConfig{Throttle: slowly})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		go func() { _, _ = transport.RoundTrip(get(ctx)) }() //nolint:bodyclose // there is none
-		time.Sleep(time.Second)
-		th := throttleOf(t, transport, host)
-		wantLate(t, "while it hangs", th, 1, 1)
-		time.Sleep(time.Minute)
-		wantLate(t, "after the timeout", th, 1, 0)
-	})
-}
-
 // TestSlow_Middleware: the header that the handler writes is what counts, or the takeover of its connection.
 func TestSlow_Middleware(t *testing.T) {
 	write := func(w http.ResponseWriter) { _, _ = io.WriteString(w, "data: 1\n\n") }
@@ -127,22 +106,4 @@ func TestSlow_Middleware(t *testing.T) {
 			wantLate(t, name+", end", th, c.late, 0)
 		})
 	}
-}
-
-// TestSlow_Hijack: a connection that the handler takes over may be open for any time.
-func TestSlow_Hijack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := newThrottle(t, slowly)
-		var done []string
-		server := struct {
-			plain
-			hijacker
-		}{plain{httptest.NewRecorder()}, hijacker{&done}}
-		serveOn(t, server, th, func(w http.ResponseWriter, _ *http.Request) {
-			_, _, err := w.(http.Hijacker).Hijack()
-			equal(t, "Hijack", err, nil)
-			time.Sleep(time.Minute)
-			wantLate(t, "a minute later", th, 0, 0)
-		})
-	})
 }

@@ -3,9 +3,7 @@ package httpthrottle_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,18 +117,4 @@ func TestWriter_CallAfterTheDeadline(t *testing.T) {
 		})
 		equal(t, "books", books(th), "1 medium rejected/timeout")
 	})
-}
-
-// The error in events has the text of the failure, and no mark of it.
-func TestWriter_RepeatedError(t *testing.T) {
-	var got error
-	th := newThrottle(t, throttle.Config{Hooks: throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Err }}})
-	for want, err := range map[string]error{"went wrong": throttle.MarkRejected(errPlain), "nil": (*faults.AvailabilityFailure)(nil)} {
-		served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-			httpthrottle.WriteError(w, r, err)
-			_, _ = io.WriteString(w, "text")
-		})
-		equal(t, "text has "+want, strings.Contains(got.Error(), want), true)
-		equal(t, "is ErrShed", errors.Is(got, throttle.ErrShed), true)
-	}
 }

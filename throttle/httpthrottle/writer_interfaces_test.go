@@ -14,30 +14,63 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// The abilities that a ResponseWriter may have besides, each of which notes that it was used.
-type (
-	flusher    struct{ done *[]string }
-	hijacker   struct{ done *[]string }
-	readerFrom struct{ done *[]string }
-	pusher     struct{ done *[]string }
-)
+// tools is a ResponseWriter that notes what was done with it. The types below give it each selection of four
+// abilities: each adds one to a smaller selection.
+type tools struct {
+	plain
+	done *[]string
+}
 
-func (f flusher) Flush() { *f.done = append(*f.done, "flush") }
+func (t tools) flush() { *t.done = append(*t.done, "flush") }
 
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	*h.done = append(*h.done, "hijack")
+func (t tools) hijack() (net.Conn, *bufio.ReadWriter, error) {
+	*t.done = append(*t.done, "hijack")
 	return nil, nil, nil
 }
 
-func (r readerFrom) ReadFrom(src io.Reader) (int64, error) {
-	*r.done = append(*r.done, "read from")
+func (t tools) readFrom(src io.Reader) (int64, error) {
+	*t.done = append(*t.done, "read from")
 	return io.Copy(io.Discard, src)
 }
 
-func (p pusher) Push(string, *http.PushOptions) error {
-	*p.done = append(*p.done, "push")
+func (t tools) push() error {
+	*t.done = append(*t.done, "push")
 	return errPlain
 }
+
+type (
+	hasF    struct{ tools }
+	hasH    struct{ tools }
+	hasFH   struct{ hasF }
+	hasR    struct{ tools }
+	hasFR   struct{ hasF }
+	hasHR   struct{ hasH }
+	hasFHR  struct{ hasFH }
+	hasP    struct{ tools }
+	hasFP   struct{ hasF }
+	hasHP   struct{ hasH }
+	hasFHP  struct{ hasFH }
+	hasRP   struct{ hasR }
+	hasFRP  struct{ hasFR }
+	hasHRP  struct{ hasHR }
+	hasFHRP struct{ hasFHR }
+)
+
+func (s hasF) Flush()                                        { s.flush() }
+func (s hasH) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return s.hijack() }
+func (s hasFH) Hijack() (net.Conn, *bufio.ReadWriter, error) { return s.hijack() }
+func (s hasR) ReadFrom(src io.Reader) (int64, error)         { return s.readFrom(src) }
+func (s hasFR) ReadFrom(src io.Reader) (int64, error)        { return s.readFrom(src) }
+func (s hasHR) ReadFrom(src io.Reader) (int64, error)        { return s.readFrom(src) }
+func (s hasFHR) ReadFrom(src io.Reader) (int64, error)       { return s.readFrom(src) }
+func (s hasP) Push(string, *http.PushOptions) error          { return s.push() }
+func (s hasFP) Push(string, *http.PushOptions) error         { return s.push() }
+func (s hasHP) Push(string, *http.PushOptions) error         { return s.push() }
+func (s hasFHP) Push(string, *http.PushOptions) error        { return s.push() }
+func (s hasRP) Push(string, *http.PushOptions) error         { return s.push() }
+func (s hasFRP) Push(string, *http.PushOptions) error        { return s.push() }
+func (s hasHRP) Push(string, *http.PushOptions) error        { return s.push() }
+func (s hasFHRP) Push(string, *http.PushOptions) error       { return s.push() }
 
 // abilities names the interfaces that a ResponseWriter has.
 func abilities(w http.ResponseWriter) string {
@@ -52,85 +85,23 @@ func abilities(w http.ResponseWriter) string {
 func TestInterfacesAreKept(t *testing.T) {
 	var done []string
 	p := plain{httptest.NewRecorder()}
+	n := tools{p, &done}
+	f, h, r := hasF{n}, hasH{n}, hasR{n}
 	for _, server := range []http.ResponseWriter{
-		struct{ plain }{plain: p},
-		struct {
-			plain
-			flusher
-		}{plain: p, flusher: flusher{&done}},
-		struct {
-			plain
-			hijacker
-		}{plain: p, hijacker: hijacker{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}},
-		struct {
-			plain
-			readerFrom
-		}{plain: p, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			flusher
-			readerFrom
-		}{plain: p, flusher: flusher{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			hijacker
-			readerFrom
-		}{plain: p, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			readerFrom
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			pusher
-		}{plain: p, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			pusher
-		}{plain: p, flusher: flusher{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			hijacker
-			pusher
-		}{plain: p, hijacker: hijacker{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			pusher
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			readerFrom
-			pusher
-		}{plain: p, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			readerFrom
-			pusher
-		}{plain: p, flusher: flusher{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			hijacker
-			readerFrom
-			pusher
-		}{plain: p, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			readerFrom
-			pusher
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
+		n, f, h,
+		hasFH{f},
+		r,
+		hasFR{f},
+		hasHR{h},
+		hasFHR{hasFH{f}},
+		hasP{n},
+		hasFP{f},
+		hasHP{h},
+		hasFHP{hasFH{f}},
+		hasRP{r},
+		hasFRP{hasFR{f}},
+		hasHRP{hasHR{h}},
+		hasFHRP{hasFHR{hasFH{f}}},
 	} {
 		th := newThrottle(t, throttle.Config{})
 		done = nil

@@ -99,25 +99,6 @@ func TestReadFrom(t *testing.T) {
 	}
 }
 
-// The throttle knows with the first bytes of a copy, not when it is over.
-func TestReadFromTellsAtOnce(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	in, out := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		serveOn(t, &copies{plain: plain{httptest.NewRecorder()}}, th, func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.Copy(w, in)
-		})
-	}()
-	_, _ = io.WriteString(out, "1")
-	_, _ = io.WriteString(out, "2") // is read when the first was written
-	equal(t, "in the middle", books(th), "1 medium accepted/none, 1 medium in flight")
-	_ = out.Close()
-	<-done
-	equal(t, "in the end", books(th), "1 medium accepted/none")
-}
-
 // A ResponseController finds the server under whatever others have put around it, and the throttle hears of the header that it sends.
 func TestFlushesThroughAWrapperAreTold(t *testing.T) {
 	for name, outer := range map[string]func(http.ResponseWriter) http.ResponseWriter{
