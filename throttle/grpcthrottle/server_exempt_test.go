@@ -2,7 +2,6 @@ package grpcthrottle_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,48 +12,42 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// TestServer_Exempt has a throttle that sheds everything. Calls of the health service are served, and
-// counted in Stats.Exempt only. An Exempt of the config replaces the service. After Close all calls are
-// served.
+// TestServer_Exempt has a throttle that sheds everything. Exempt calls are served, and counted in Stats.Exempt
+// only. By default those are the calls of the health service. After Close all calls are served.
 func TestServer_Exempt(t *testing.T) {
-	ofShop := func(_ context.Context, rpc grpcthrottle.RPC) bool {
-		return strings.HasPrefix(rpc.Method, "/test.Shop/")
+	for method, want := range map[string]bool{
+		"/grpc.health.v1.Health/Check": true, "/grpc.health.v1.Health/Watch": true, buy: false, "/grpc.health.v1.HealthCare/Check": false,
+	} {
+		if got := grpcthrottle.HealthCheck(t.Context(), grpcthrottle.RPC{Method: method}); got != want {
+			t.Errorf("HealthCheck of %s: got %t want %t", method, got, want)
+		}
 	}
-	for name, exempt := range map[string]func(context.Context, grpcthrottle.RPC) bool{"health": nil, "shop": ofShop} {
+	for name, exempt := range map[string]rpcs{"default": nil, "own": answersRPC(true)} {
 		synctest.Test(t, func(t *testing.T) {
 			server := newServer(t, grpcthrottle.ServerConfig{
-				Throttle: throttle.Config{Rand: always}, Exempt: exempt,
-				Key: func(context.Context, grpcthrottle.RPC) string { return "all" },
+				Throttle: throttle.Config{Rand: always}, Exempt: exempt, Key: func(context.Context, grpcthrottle.RPC) string { return "all" },
 			})
 			p := open(t, &shop{}, server.ServerOptions())
 			th := throttle.Must(server.Group().Get("all"))
 			spoil(t, th, throttle.Medium)
-			before := tallyOf(th)
-			ask := func(ctx context.Context) map[string][2]error {
-				return map[string][2]error{"health": p.check(ctx), "shop": {p.buy(ctx), p.converse(ctx, talk)}}
-			}
-			for service, errs := range ask(t.Context()) {
-				for _, err := range errs {
-					if service == name {
-						must(t, err)
-					} else {
-						wantUnavailable(t, service+", exempt "+name, err, "throttle: call shed", time.Second)
-					}
+			want, exempted := tallyOf(th), uint64(0)
+			for _, err := range []error{p.buy(t.Context()), p.converse(t.Context(), talk)} {
+				if exempt == nil {
+					want.shed++
+					wantUnavailable(t, name, err, "throttle: call shed", time.Second)
+				} else {
+					exempted++
+					must(t, err)
 				}
 			}
 			synctest.Wait()
-			before.shed += 2
-			wants(t, "exempt "+name, th, before)
-			if got := th.Stats().Exempt; got != 2 {
-				t.Errorf("exempt %s: got %d exempt calls want 2", name, got)
-			}
+			wants(t, name, th, want)
 			must(t, server.Close())
-			for _, errs := range ask(metadata.AppendToOutgoingContext(t.Context(), grpcthrottle.AttemptsKey, "1")) {
-				must(t, errs[0])
-				must(t, errs[1])
-			}
-			if got := th.Stats().Exempt; got != 2 {
-				t.Errorf("after Close: got %d exempt calls want 2", got)
+			retry := metadata.AppendToOutgoingContext(t.Context(), grpcthrottle.AttemptsKey, "1")
+			must(t, p.buy(retry))
+			must(t, p.converse(retry, talk))
+			if got := th.Stats().Exempt; got != exempted {
+				t.Errorf("%s: got %d exempt calls want %d", name, got, exempted)
 			}
 		})
 	}

@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -136,7 +134,6 @@ func (s *shop) register(server *grpc.Server) {
 		desc.Streams = append(desc.Streams, d)
 	}
 	server.RegisterService(&desc, s)
-	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 }
 
 // unary returns the handler that protoc generates for a unary method.
@@ -216,19 +213,6 @@ func dial(
 // buy makes the unary call.
 func (p *place) buy(ctx context.Context, opts ...grpc.CallOption) error {
 	return p.conn.Invoke(ctx, buy, wrapperspb.String("pear"), new(text), opts...)
-}
-
-// check makes the unary call and the stream of the health service. It returns their errors.
-func (p *place) check(ctx context.Context) [2]error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	client := grpc_health_v1.NewHealthClient(p.conn)
-	_, unary := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	s, stream := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
-	if stream == nil {
-		_, stream = s.Recv()
-	}
-	return [2]error{unary, stream}
 }
 
 // stream begins a stream.

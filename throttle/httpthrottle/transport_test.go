@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"strings"
@@ -309,35 +308,18 @@ func (c closing) Close() error           { c.closed(); return nil }
 
 func TestTransport_DefaultHooks(t *testing.T) {
 	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
-	type key struct{}
 	var created []string
 	throttle.SetDefaultHooks(throttle.Hooks{
 		Created: func(th *throttle.Throttle) { created = append(created, th.Key()) },
 		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			return context.WithValue(ctx, key{}, "of the hook")
+			return context.WithValue(ctx, mark{}, 1)
 		},
 	})
-	var sent any
-	transport, err := httpthrottle.NewTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
-		sent = r.Context().Value(key{})
-		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
-	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "backends"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(created) > 0 {
-		t.Errorf("throttles created before the first request: got %q want none", created)
-	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/", http.NoBody)
-	response, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	if sent != "of the hook" {
-		t.Errorf("context of the request: got %v want that of the Started hook", sent)
-	}
-	if len(created) != 1 || created[0] != "a.example" {
-		t.Errorf("throttles created: got %q want a.example", created)
-	}
+	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		equal(t, "mark of the request", r.Context().Value(mark{}), any(1))
+		return answers(200, "")(r)
+	}), httpthrottle.TransportConfig{})
+	equal(t, "created before the first request", len(created), 0)
+	read(t, transport, get(t.Context()))
+	equal(t, "created", fmt.Sprint(created), "["+host+"]")
 }
