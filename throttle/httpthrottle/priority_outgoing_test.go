@@ -51,24 +51,19 @@ func TestPriority_Outgoing(t *testing.T) {
 		books  string
 		said   string
 	}{
-		"default":                   {plain, httpthrottle.TransportConfig{Send: everywhere}, nil, "medium", "[]"},
-		"default, and a header":     {plain, httpthrottle.TransportConfig{Send: everywhere}, []string{"high"}, "medium", "[]"},
-		"function":                  {plain, httpthrottle.TransportConfig{Send: everywhere, Priority: low}, nil, "low", "[low]"},
-		"context":                   {in(throttle.Important), httpthrottle.TransportConfig{Send: everywhere, Priority: low}, nil, "important", "[important]"},
-		"context, high":             {in(throttle.High), httpthrottle.TransportConfig{Send: everywhere, Priority: low}, nil, "high", "[high]"},
-		"never sent":                {in(throttle.High), httpthrottle.TransportConfig{}, nil, "high", "[]"},
-		"not to this host":          {in(throttle.High), httpthrottle.TransportConfig{Send: nowhere}, nil, "high", "[]"},
-		"header, never sent":        {plain, httpthrottle.TransportConfig{}, []string{"high"}, "medium", "[]"},
-		"header, not to this host":  {plain, httpthrottle.TransportConfig{Send: nowhere}, []string{"high"}, "medium", "[]"},
-		"header is replaced":        {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"high"}, "low", "[low]"},
-		"header says so already":    {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"low"}, "low", "[low]"},
-		"header says so twice":      {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"low", "low"}, "low", "[low]"},
-		"header is empty":           {in(throttle.Low), httpthrottle.TransportConfig{Send: nowhere}, []string{}, "low", "[]"},
-		"out of range":              {in(99), httpthrottle.TransportConfig{Send: everywhere}, nil, "low", "[low]"},
-		"out of range, below":       {in(-1), httpthrottle.TransportConfig{Send: everywhere}, nil, "low", "[low]"},
-		"out of range, by function": {plain, httpthrottle.TransportConfig{Send: everywhere, Priority: func(*http.Request) throttle.Priority { return 5 }}, nil, "low", "[low]"},
-		"many priorities":           {in(5), httpthrottle.TransportConfig{Send: everywhere, Throttle: throttle.Config{Priorities: 6}}, nil, "p5", "[p5]"},
-		"few priorities":            {in(5), httpthrottle.TransportConfig{Send: everywhere, Throttle: throttle.Config{Priorities: 2}}, nil, "important", "[important]"},
+		"default":                {plain, httpthrottle.TransportConfig{Send: everywhere}, nil, "medium", "[]"},
+		"function":               {plain, httpthrottle.TransportConfig{Send: everywhere, Priority: low}, nil, "low", "[low]"},
+		"context":                {in(throttle.Important), httpthrottle.TransportConfig{Send: everywhere, Priority: low}, nil, "important", "[important]"},
+		"never sent":             {in(throttle.High), httpthrottle.TransportConfig{}, nil, "high", "[]"},
+		"not to this host":       {in(throttle.High), httpthrottle.TransportConfig{Send: nowhere}, nil, "high", "[]"},
+		"header, never sent":     {plain, httpthrottle.TransportConfig{}, []string{"high"}, "medium", "[]"},
+		"header is replaced":     {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"high"}, "low", "[low]"},
+		"header says so already": {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"low"}, "low", "[low]"},
+		"header says so twice":   {in(throttle.Low), httpthrottle.TransportConfig{Send: everywhere}, []string{"low", "low"}, "low", "[low]"},
+		"header is empty":        {in(throttle.Low), httpthrottle.TransportConfig{Send: nowhere}, []string{}, "low", "[]"},
+		"out of range":           {in(99), httpthrottle.TransportConfig{Send: everywhere}, nil, "low", "[low]"},
+		"many priorities":        {in(5), httpthrottle.TransportConfig{Send: everywhere, Throttle: throttle.Config{Priorities: 6}}, nil, "p5", "[p5]"},
+		"few priorities":         {in(5), httpthrottle.TransportConfig{Send: everywhere, Throttle: throttle.Config{Priorities: 2}}, nil, "important", "[important]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said, th := sent(t, c.ctx, c.c, c.values...)

@@ -64,16 +64,6 @@ func scenery() http.Handler {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		panic(http.ErrAbortHandler)
-	})
-	mux.HandleFunc("/drip", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "text")
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-		panic(http.ErrAbortHandler)
-	})
 	mux.HandleFunc("/upgrade", upgrade)
 	return mux
 }

@@ -181,9 +181,6 @@ func scenarios(t *testing.T) map[string]scenario {
 		"bad header":    do("GET", "/echo", nil, func(r *http.Request) { r.Header["A B"] = nil }),
 		"bad scheme":    do("GET", "/echo", nil, func(r *http.Request) { r.URL.Scheme = "gopher" }),
 		"no host":       do("GET", "/echo", nil, func(r *http.Request) { r.URL.Host = "" }),
-
-		"canceled while headers": canceledWhileHeaders, "canceled while body": canceledWhileBody,
-		"closed early": closedEarly,
 	}
 	for _, n := range []int{0, 1, 512, 4097, 65536, 1 << 20} {
 		all[fmt.Sprint("size ", n)] = do("GET", fmt.Sprint("/size?n=", n), nil)
@@ -198,40 +195,4 @@ func scenarios(t *testing.T) map[string]scenario {
 		all[fmt.Sprint("redirect a stream ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofStream(10))
 	}
 	return all
-}
-
-func canceledWhileHeaders(tr *transcript, client *http.Client, server string) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { cancel(errPlain) }})
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, server+"/hang", http.NoBody)
-	tr.response(client.Do(r)) //nolint:bodyclose // response closes it
-}
-
-func canceledWhileBody(tr *transcript, client *http.Client, server string) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, server+"/drip", http.NoBody)
-	response, err := client.Do(r)
-	if err != nil {
-		tr.say("error %v", err)
-		return
-	}
-	_, err = io.ReadFull(response.Body, make([]byte, 4))
-	tr.say("first %v", err)
-	cancel()
-	_, err = response.Body.Read(make([]byte, 1))
-	_ = response.Body.Close()
-	tr.say("fails when canceled %v", err != nil) // with which error is a race in the standard library
-}
-
-func closedEarly(tr *transcript, client *http.Client, server string) {
-	r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, server+"/drip", http.NoBody)
-	response, err := client.Do(r)
-	if err != nil {
-		tr.say("error %v", err)
-		return
-	}
-	tr.say("close %v", response.Body.Close())
-	_, err = response.Body.Read(make([]byte, 1))
-	tr.say("read %v", err)
 }
