@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -59,9 +60,8 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, date string) {
 		h := http.Header{"Retry-After": {text}, "Date": {date}}
-		failure, ok := faults.AsUnavailable(httpthrottle.StatusError(&http.Response{StatusCode: 503, Header: h}))
-		if !ok || failure.RetryInfo.RetryDelay < 0 || failure.RetryInfo.RetryDelay > time.Hour {
-			t.Errorf("Retry-After %q: got %+v want 0 to 1h", text, failure)
+		if delay := retry.DelayOf(httpthrottle.StatusError(&http.Response{StatusCode: 503, Header: h})); delay < 0 || delay > time.Hour {
+			t.Errorf("Retry-After %q: got %v want 0 to 1h", text, delay)
 		}
 	})
 }

@@ -60,16 +60,18 @@ func ExampleArrivals() {
 	// Output: attempt 2 has priority low
 }
 
-// An error that means a lack of capacity is an answer. A panic is not, and classify is not called for it.
+// An error that means a lack of capacity is an answer. A panic and a caller that has disconnected are not, and
+// classify is not called for them.
 func ExampleOfAnswers() {
 	classify := protocol.OfAnswers(throttle.RejectIf(func(error) bool { return true }))
-	for _, err := range []error{errors.New("no capacity"), throttle.ErrPanicked} {
+	for _, err := range []error{errors.New("no capacity"), throttle.ErrPanicked, &protocol.AbandonedError{Cause: context.Canceled}} {
 		outcome, ok := classify(context.Background(), err)
-		fmt.Println(outcome, ok)
+		fmt.Printf("%v: %v %t, disconnected %t\n", err, outcome, ok, protocol.IsDisconnected(err))
 	}
 	// Output:
-	// rejected true
-	// ignored false
+	// no capacity: rejected true, disconnected false
+	// throttle: function panicked: ignored false, disconnected false
+	// context canceled: ignored false, disconnected true
 }
 
 // The load reports of a calm server and of a full one, as they travel. GRPC adds the base64 itself.
