@@ -142,7 +142,7 @@ func (b board) hasGraph(id int) bool {
 
 // checkWorst wants the worst thing and its name: a mean hides a small one that fails.
 func checkWorst(b board) []string {
-	named := regexp.MustCompile(`^(?:label_replace\(label_join\()?(?:topk|bottomk)\(1, |0 \* topk\(1, `)
+	named := regexp.MustCompile(`^(?:label_replace\(|label_join\()*(?:0 \* )?(?:topk|bottomk)\(1, `)
 	return b.every(func(p panel) []string {
 		if p.Type != "stat" {
 			return nil

@@ -13,6 +13,7 @@ type scope struct {
 	selected []matcher // conditions for the selected things
 	details  []string  // labels of which an alert has at most one
 	down     string    // the alert that covers all others
+	causes   string    // pattern of the alerts from which others follow
 	mutes    []mute
 	link     grafana.Link // to the thing
 }
@@ -37,6 +38,7 @@ func throttleScope() scope {
 	return scope{
 		alerts: "Throttle.+", about: throttleName(), selected: conditions(selectedThrottle()),
 		details: []string{errorType(), "window"}, down: "ThrottleBackendDown",
+		causes: "ThrottleBackendDown|ThrottleAvailabilityFaults|ThrottleCallsCanceled|ThrottleProcessor.+",
 		mutes: []mute{
 			{conditions(equals("alertname", "ThrottleBackendDown")), conditions(differs("alertname", "ThrottleBackendDown")), equal},
 			{conditions(critical), conditions(differs("severity", "critical")), append([]string{"alertname", errorType()}, equal...)},
@@ -119,24 +121,31 @@ func firing() matcher { return equals("alertstate", "firing") }
 
 // worst returns the alert to look at first, with a rank as its value.
 func (s scope) worst() string {
-	expr := "2 * " + s.of("ALERTS", firing(), equals("severity", "critical")) + " or " + s.of("ALERTS", firing())
-	if s.down != "" {
-		expr = "3 * " + s.of("ALERTS", firing(), equals("alertname", s.down)) + " or " + expr
+	critical := conditions(firing(), equals("severity", "critical"))
+	expr := "2 * " + s.of("ALERTS", critical...) + " or " + s.of("ALERTS", firing())
+	if s.causes != "" {
+		expr = "4 * " + s.of("ALERTS", firing(), equals("alertname", s.down)) + " or 3 * " +
+			s.of("ALERTS", append(critical, matches("alertname", s.causes))...) + " or " + expr
 	}
-	return worst(highest(expr, "alertname"))
+	return worst(highest(expr, "alertname", "severity"))
 }
 
-// alertsStat returns the number of alerts that fire, with the name of the worst.
+// rulesLoaded is a series of each Prometheus that has the rules. Without them, no alert is no good news.
+const rulesLoaded = "throttle:breaker_max_stale:seconds"
+
+// alertsStat returns the number of alerts that fire, with the name and the severity of the worst.
 func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
+	count := "count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about, "instance")...)...) + ")"
 	return grafana.Panel{
-		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-		Description: "The number of alerts that fire for what is selected, and the name of the worst one. An alert with several " +
+		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "no rules loaded", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
+		Colors: []grafana.Color{{Series: "/, warning$/", Color: warn}, {Series: "/, info$/", Color: "blue"}},
+		Description: "The number of alerts that fire for what is selected, and the worst one with its severity. An alert with several " +
 			"windows or kinds counts once. Alerts " +
-			"that Alertmanager mutes do not count. Always 0 in a Prometheus without the rules.",
+			"that Alertmanager mutes do not count. Without a number, this Prometheus does not have the rules.",
 		Links: links,
 		Targets: []grafana.Target{{
-			Expr: "0 * " + s.worst() + " + on () group_left () count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about, "instance")...)...) + ")" +
-				` or on () label_replace(vector(0), "alertname", "none", "", "")`,
+			Expr: "label_join(0 * " + s.worst() + " + on () group_left () " + count + `, "alertname", ", ", "alertname", "severity")` +
+				" or on () " + labelReplace("vector(0) and on () "+rulesLoaded, "alertname", "none", "", ""),
 			Legend: legend("alertname"), Instant: true,
 		}},
 		View: grafana.Stat{Named: true},
@@ -150,12 +159,32 @@ func ranks() []grafana.Mapping {
 	}
 }
 
+// words are the ranks of the alerts of a scope. If it has causes, those come first: a 1 before the rank, and a 2 before that
+// of the others.
+func (s scope) words() []grafana.Mapping {
+	if s.causes == "" {
+		return ranks()
+	}
+	var all []grafana.Mapping
+	for _, first := range []string{"1", "2"} {
+		for _, m := range ranks() {
+			m.Value = first + m.Value
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 // ages returns how long the condition of each alert has been true. The label severity is a rank, so
 // that a table can sort by it, and detail is the label that says which part is affected.
 func (s scope) ages() string {
 	expr := "(time() - " + s.of("ALERTS_FOR_STATE") + ") * ignoring (alertstate) group_right () (" + s.unmuted() + ")"
 	for _, rank := range ranks() {
 		expr = labelReplace(expr, "severity", rank.Value, "severity", rank.Text)
+	}
+	if s.causes != "" {
+		first := labelReplace(labelReplace(expr, "first", "2", "", ""), "first", "1", "alertname", s.causes)
+		expr = `label_join(` + first + `, "severity", "", "first", "severity")`
 	}
 	if len(s.details) > 0 {
 		expr = `label_join(` + expr + `, "detail", "", "` + strings.Join(s.details, `", "`) + `")`
@@ -177,21 +206,25 @@ func alertsTable(s scope, title string) grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
 	columns := []grafana.Column{
 		{Field: "alertname", Title: "Alert", Width: 270, Links: []grafana.Link{runbook}},
-		{Field: "severity", Title: "Severity", Width: 110, Words: ranks()},
+		{Field: "severity", Title: "Severity", Width: 110, Words: s.words()},
 		{Field: "alertstate", Title: "State", Width: 90},
-		{Field: "Value", Title: "Since", Unit: "s", Width: 100},
+		{Field: "Value", Title: "True for", Unit: "s", Width: 100},
 		{Field: s.about, Title: title, Links: []grafana.Link{s.link}},
 	}
 	if len(s.details) > 0 {
 		columns = append(columns, grafana.Column{Field: "detail", Title: "Detail", Width: 110})
 	}
 	return grafana.Panel{
-		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded",
-		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Severity", Ascending: true}, {Title: "Since"}}},
-		Description: "Alerts about what is selected, the worst first. Choose a name to open its runbook. Since: how " +
-			"long the condition has been true, also before the alert fired. Pending alerts fire if it lasts. Alerts that Alertmanager mutes " +
-			"because of a more severe one are left out.",
-		Targets: []grafana.Target{{Expr: s.ages(), Instant: true, Table: true}},
+		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts",
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Severity", Ascending: true}, {Title: "True for"}}},
+		Description: "Alerts about what is selected: those about faults, callers that give up and a busy processor first, because the " +
+			"others follow from them, then the most severe. Choose a name to open its runbook. True for: how long the " +
+			"condition has been true, also before the alert fired. Pending alerts fire if it lasts. Alerts that Alertmanager " +
+			"mutes because of a more severe one are left out.",
+		Targets: []grafana.Target{{
+			Expr:    s.ages() + " or " + labelReplace("vector(0) unless on () "+rulesLoaded, "alertname", "No rules are loaded", "", ""),
+			Instant: true, Table: true,
+		}},
 		Columns: append(columns, grafana.Column{Field: "job", Title: "Job"}, grafana.Column{Field: "instance", Title: "Instance"},
 			grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"}, grafana.Column{Field: "team", Title: "Team"}),
 	}

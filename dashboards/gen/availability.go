@@ -13,7 +13,7 @@ func availability() grafana.Dashboard {
 		"fast its error budget burns, and the alerts.", "Faults by kind", "High failed and objective")
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: availabilitySummary()},
-		{Title: "Alerts, worst first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
+		{Title: "Alerts, causes first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
 		{Title: "Callers", Height: 7, Panels: []grafana.Panel{callersTable()}},
 		{Title: "Faults", Height: 10, Panels: faultPanels()},
 		{Title: "Objective of High", Height: 10, Panels: objectivePanels()},

@@ -116,7 +116,7 @@ func backoffPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: sum(rate(backoffSteps().ofBackoff()), direction()), Legend: legend(direction())}},
 		},
 		{
-			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no waits, or no durations", View: grafana.Graph{},
+			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
 			Colors: byQuantile(),
 			Description: "Quantiles of the time that calls waited, until their turn or until they gave up. In " +
 				"the mode Pace it is the time in the queue: the delay times the calls ahead. The dots are waits " +
@@ -135,21 +135,21 @@ func backoffInstancePanels() []grafana.Panel {
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
 		{
-			Title: "Waiting by backoff", Width: 8, Unit: "short", NoValue: "no backoff", View: grafana.Graph{},
+			Title: "Waiting by backoff", Width: 12, Unit: "short", NoValue: "no backoff", View: grafana.Graph{},
 			Description: "Calls that wait for their turn. In a batch job, as many as there are workers is " +
 				"normal: the service is the limit. If calls keep arriving and this only grows, there are more " +
 				"calls than the service can serve.",
 			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), ofJob(backoffName())...), Legend: "{{job}} " + legend(backoffName())}},
 		},
 		{
-			Title: "Delay by instance", Width: 8, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},
+			Title: "Delay by instance", Width: 12, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},
 			Description: "The highest delay of each process. Each process finds its own, and together they find " +
 				"the capacity of the service. Within a factor of two or three of each other is normal. If one " +
 				"is far above the others, check its credentials and the calls it makes.",
 			Targets: []grafana.Target{{Expr: highest(backoffDelay().ofBackoff(), by...), Legend: name}},
 		},
 		{
-			Title: "Throttled share by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
+			Title: "Throttled share by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
 			Description: "The share of its calls that each process had throttled. If all are alike, the cause " +
 				"is the service. If one differs, check that process, its calls and its credentials.",
 			Targets: []grafana.Target{{Expr: throttledShare(by...), Legend: name}},

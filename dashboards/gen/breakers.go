@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -171,7 +172,8 @@ func circuitPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Circuits by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "The most circuits that were not closed in each interval. A step up is an outage that many endpoints share, or a " +
+			Description: "The most circuits that were not closed at a scrape, in each interval. State changes beside it has those " +
+				"between two scrapes too. A step up is an outage that many endpoints share, or a " +
 				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
 				"enabled or removed.",
 			Targets: []grafana.Target{{
@@ -194,21 +196,21 @@ func fleetPanels() []grafana.Panel {
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
 		{
-			Title: "Leader by instance", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
+			Title: "Leader by instance", Width: 12, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
 			Description: "The processes that lead. The leader should stay the same for " +
 				"days. If it changes often, the store is slow or the process lacks CPU. Two leaders for moments " +
 				"are harmless: the store accepts writes of the newer one only.",
 			Targets: []grafana.Target{{Expr: sum(leader().ofBreaker(), by...) + " > 0", Legend: name}},
 		},
 		{
-			Title: "Snapshot age by instance", Width: 8, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
+			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
 			Description: "The age of the snapshot of the store in each process. If all are old, check the " +
 				"store. If one is, check that process and its network. A process that is missing has never read " +
 				"the store: its Run does not run.",
 			Targets: []grafana.Target{{Expr: highest(snapshotAge().ofBreaker(), by...), Legend: name}},
 		},
 		{
-			Title: "Failures per minute by kind", Width: 8, Unit: "short", NoValue: "no failures", Colors: byFailure(),
+			Title: "Failures per minute by kind", Width: 12, Unit: "short", NoValue: "no failures", Colors: byFailure(),
 			View: grafana.Graph{Short: true},
 			Description: "Failures of background work; no call fails because of them. store, poll and notify " +
 				"should be 0 and have an alert. conflict and fenced for moments are a change of the leader. " +
@@ -227,17 +229,24 @@ func stateWords() []grafana.Mapping {
 	return words
 }
 
+// circuitList returns the circuits that are not closed, and a series for each breaker that has some and lists none.
+func circuitList() string {
+	by := byBreaker()
+	unlisted := sum(circuits().ofBreaker(differs(state(), breaker.Closed.String())), by...) + " > 0 unless on (" + strings.Join(by, ", ") + ") " +
+		circuit().ofBreaker()
+	return highest(circuit().ofBreaker(), append(byBreaker(), tenant(), key(), state())...) + " or " +
+		labelReplace(unlisted, key(), "not listed without otelthrottle.WithBreakerDetail", "", "")
+}
+
 // circuitsTable returns the table of circuits that are not closed.
 func circuitsTable() grafana.Panel {
 	return grafana.Panel{
-		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none, or WithBreakerDetail is off",
+		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none",
 		View: grafana.Table{SortBy: []grafana.Sort{{Title: "State", Ascending: true}}},
-		Description: "The circuits of each breaker that are not closed, disabled ones first. Only breakers with " +
-			"otelthrottle.WithBreakerDetail(limit) are here, up to that limit. The page /debug/throttle and " +
-			"Manager.List show all of them.",
-		Targets: []grafana.Target{{
-			Expr: highest(circuit().ofBreaker(), ofJob(breakerName(), tenant(), key(), state())...), Instant: true, Table: true,
-		}},
+		Description: "The circuits of each breaker that are not closed, disabled ones first: up to the limit of " +
+			"otelthrottle.WithBreakerDetail(limit). A breaker without it has one row that says so. The page /debug/throttle " +
+			"and Manager.List show all of them.",
+		Targets: []grafana.Target{{Expr: circuitList(), Instant: true, Table: true}},
 		Columns: []grafana.Column{
 			{Field: state(), Title: "State", Width: 100, Words: stateWords()},
 			{Field: tenant(), Title: "Tenant", Width: 140},

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spillway-go/spillway/dashboards/internal/grafana"
+import (
+	"strings"
+
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+)
 
 // instancePanels returns the panels about single processes.
 func instancePanels() []grafana.Panel {
@@ -8,22 +12,23 @@ func instancePanels() []grafana.Panel {
 	name := "{{job}} {{instance}}"
 	offered := sum(rate(calls().selected()), by...)
 	process := func(name string) string { return metric(name).where(selectedJob()...) } // of the collectors of the Prometheus client
+	throttles := " and on (" + strings.Join(by, ", ") + ") " + requests().of()          // not of each other job
 	return []grafana.Panel{
 		{
-			Title: "Offered by instance", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
+			Title: "Offered by instance", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
 			Description: "Offered calls of each process. If one is far above the others, check the load " +
 				"balancing.",
 			Targets: []grafana.Target{{Expr: offered, Legend: name}},
 		},
 		{
-			Title: "Shed by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
+			Title: "Shed by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
 			Description: "The share of calls that each process sheds. If all are alike, the cause is the " +
 				"backend, or the load if calls are shed with the cause processor. If one differs, check that process, its " +
 				"network and its host.",
 			Targets: []grafana.Target{{Expr: share(sum(rate(calls().selected(isShed())), by...), offered), Legend: name}},
 		},
 		{
-			Title: "Worst probability by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", View: grafana.Graph{},
+			Title: "Worst probability by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no throttle", View: grafana.Graph{},
 			Description: "The highest probability of shedding in each process. Each process decides from its " +
 				"own window.",
 			Targets: []grafana.Target{{Expr: highest(probability().selected(), by...), Legend: name}},
@@ -32,13 +37,13 @@ func instancePanels() []grafana.Panel {
 			Title: "Goroutines", Width: 12, Unit: "short", NoValue: "no Go collector", View: grafana.Graph{},
 			Description: "Goroutines of each process. They rise and fall with the calls in flight. A climb that " +
 				"does not end is a leak.",
-			Targets: []grafana.Target{{Expr: sum(process("go_goroutines"), by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: sum(process("go_goroutines"), by...) + throttles, Legend: name}},
 		},
 		{
 			Title: "CPU", Width: 12, Unit: "short", NoValue: "no process collector", View: grafana.Graph{},
 			Description: "CPU cores in use. At the CPU limit of the process, calls are slow because of the " +
 				"process and not because of the backend.",
-			Targets: []grafana.Target{{Expr: sum(rate(process("process_cpu_seconds_total")), by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: sum(rate(process("process_cpu_seconds_total")), by...) + throttles, Legend: name}},
 		},
 		{
 			Title: "Calls with an invalid priority", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},

@@ -33,7 +33,7 @@ func slowPanels() []grafana.Panel {
 			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
 			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}), View: grafana.Graph{},
 			Description: "Quantiles of the time until admitted calls have an answer, of the slowest throttle of any cluster, and Config.Slow of each throttle, or the value that SlowAuto has " +
-				"learned. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
+				"learned. A quantile is an estimate between two bounds of the histogram. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
 			Targets: []grafana.Target{
 				{Expr: slowest(0.99, nil), Legend: "p99"},
 				{Expr: slowest(0.5, nil), Legend: "p50"},
@@ -52,20 +52,19 @@ func slowPanels() []grafana.Panel {
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},
 			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
-				"many of them an instance refuses a call of the priority, the lowest of all instances, or 0 without a " +
-				"limit. Select one instance to compare both. If open climbs and no call ends, calls hang.",
-			Targets: []grafana.Target{
-				{Expr: sum("max_over_time(" + slowOpen().of() + "[$__rate_interval])"), Legend: "open"},
-				{Expr: byRank(lowestLimit()), Legend: "limit of " + legend(priority())},
-			},
+				"many of them an instance refuses a call of the priority, the lowest of all instances, and no line " +
+				"without a limit. Select one instance to compare both. If open climbs and no call ends, calls hang.",
+			Targets: []grafana.Target{{Expr: openAndLimits(), Legend: legend("series")}},
 		},
 	}
 }
 
-// lowestLimit returns the lowest limit that an instance has, by priority, or 0 if none has one.
-func lowestLimit() string {
-	limit := slowLimit().selected()
-	return aggregate("min", limit+" > 0", []string{priority()}) + " or " + highest(limit, priority())
+// openAndLimits returns the open calls, and by priority the lowest limit of them that an instance has. Without a limit, which
+// is 0, a priority has no series.
+func openAndLimits() string {
+	open := labelReplace(sum("max_over_time("+slowOpen().of()+"[$__rate_interval])"), "series", "open", "", "")
+	limits := aggregate("min", slowLimit().selected()+" > 0", []string{priority()})
+	return labelReplace(open, "order", "0", "", "") + " or " + byRank(labelReplace(limits, "series", "limit of $1", priority(), "(.+)"))
 }
 
 // limitColors are the colors of open calls and their limits.

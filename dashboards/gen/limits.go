@@ -194,7 +194,7 @@ func tokenPanels() []grafana.Panel {
 func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "Store duration", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},
+			Title: "Store duration", Width: 8, Unit: "s", NoValue: "no requests to a store", View: grafana.Graph{},
 			Colors: byQuantile(),
 			Description: "Quantiles of the time that stores took to answer or to fail. Each request waits that " +
 				"long, but at most Config.StoreTimeout, 50 ms by default: quantiles at that value are failures. " +
@@ -213,20 +213,13 @@ func storePanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), Legend: legend(errorType())}},
 		},
 		{
-			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", View: grafana.Graph{},
-			Colors: []grafana.Color{
-				{Series: "/ failed_open$/", Color: "purple"},
-				{Series: "/ failed_closed$/", Color: bad},
-				{Series: "/ share_granted$/", Color: "blue"},
-				{Series: "/ share_denied$/", Color: "orange"},
-			},
+			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", View: grafana.Graph{}, Colors: byResult()[2:],
 			Description: "Requests that the policy decided because the store did not answer. failed_open were " +
 				"granted by FailOpen, and failed_closed were refused by FailClosed. share_granted and " +
 				"share_denied are those of LocalShare, in each process. Should be 0. For a few seconds it is a store " +
-				"that fails over.",
+				"that fails over. Of which bucket they are is in the table on top, the column No store.",
 			Targets: []grafana.Target{{
-				Expr:   sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), ofJob(bucketName(), result())...) + " > 0",
-				Legend: "{{job}} " + legend(bucketName()) + " " + legend(result()),
+				Expr: sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), result()) + " > 0", Legend: legend(result()),
 			}},
 		},
 	}
@@ -238,19 +231,19 @@ func bucketInstancePanels() []grafana.Panel {
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
 		{
-			Title: "Requests by instance", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
+			Title: "Requests by instance", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
 			Description: "Requests for tokens of each process. Processes that share a store share its tokens: a " +
 				"process with more requests gets more of them.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), by...), Legend: name}},
 		},
 		{
-			Title: "Without a store by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
+			Title: "Without a store by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
 			Description: "The share of requests that each process decided without its store. If all are alike, " +
 				"check the store. If one differs, check that process, its network and its connection pool.",
 			Targets: []grafana.Target{{Expr: requestShare(withoutStore(), by...), Legend: name}},
 		},
 		{
-			Title: "Store p99 by instance", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},
+			Title: "Store p99 by instance", Width: 12, Unit: "s", NoValue: "no requests to a store", View: grafana.Graph{},
 			Description: "The p99 of the requests of each process to its stores. A process that is slower than " +
 				"the others is far from the store or lacks CPU.",
 			Targets: []grafana.Target{{Expr: storeQuantile(0.99, by...), Legend: name}},

@@ -242,7 +242,8 @@ func admittedPanels() []grafana.Panel {
 		{
 			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations", Colors: byPriority(),
 			View: grafana.Graph{InOrder: true},
-			Description: "The p99 of the calls that the backend accepted, of the slowest throttle of any cluster. Priorities that differ call different " +
+			Description: "The p99 of the calls that the backend accepted, of the slowest throttle of any cluster. Without calls the line ends with the " +
+				"interval. It is an estimate between two bounds of the histogram, so it may be above a time-out. Priorities that differ call different " +
 				"parts of the backend, or the backend treats them differently.",
 			Targets: []grafana.Target{{Expr: byRank(slowest(0.99, []matcher{isAccepted()}, priority())), Legend: legend(priority())}},
 		},

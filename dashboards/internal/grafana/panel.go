@@ -124,7 +124,7 @@ func (m Mapping) object(index int) object {
 // colorMode is by series in graphs, and by value in all other views.
 func (p Panel) colorMode() string {
 	if _, ok := p.View.(Graph); ok {
-		return "palette-classic"
+		return "palette-classic-by-name" // by the index, a series would be green as soon as it is chosen alone
 	}
 	return "thresholds"
 }

@@ -15,7 +15,7 @@ func (s Stat) options() object {
 	}
 	return object{
 		"colorMode": "value", "graphMode": "none", "justifyMode": "auto", "orientation": "auto", "textMode": text,
-		"wideLayout": true, "percentChangeColorMode": "standard", "showPercentChange": false, "reduceOptions": lastValue(),
+		"wideLayout": false, "percentChangeColorMode": "standard", "showPercentChange": false, "reduceOptions": lastValue(),
 	}
 }
 

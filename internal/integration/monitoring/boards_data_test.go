@@ -21,6 +21,8 @@ import (
 const (
 	dataStep, dataSteps = 15 * time.Second, 40
 	halfJob, apartJob   = "half", "apart"
+	warnedJob           = "warned" // has an alert about faults, and a more severe one
+	ticketJob           = "ticket" // has a warning only
 )
 
 // A half is what one instance of these does in each step.
@@ -82,6 +84,11 @@ func twoClusters(t *testing.T) *backfill {
 	b.addProcess(families, fmt.Sprintf(`cluster=%q,namespace=%q,job=%q,instance=%q`, fixtureCluster, fixtureNamespace, hostileJob, hostileInstance), hostileName)
 	b.addHalf(halfJob, "eu", "eu")
 	b.addHalf(apartJob, "eu", "us")
+	b.add("throttle:breaker_max_stale:seconds", "", func(int) float64 { return 60 })
+	const faults, burn, late = "ThrottleAvailabilityFaults", "ThrottleErrorBudgetBurn", "ThrottleCallsLate"
+	b.addAlert(faults, "warning", fmt.Sprintf(`job=%q,throttle_name="stock"`, warnedJob), 60)
+	b.addAlert(burn, "critical", fmt.Sprintf(`job=%q,throttle_name="stock"`, warnedJob), 120)
+	b.addAlert(late, "warning", fmt.Sprintf(`job=%q,throttle_name="stock"`, ticketJob), 60)
 	return b
 }
 
@@ -91,6 +98,7 @@ func (b *backfill) addProcess(families []*dto.MetricFamily, place, name string) 
 		b.addFamily(f, place)
 	}
 	b.addAlerts(place, name)
+	b.add("throttle:error_budget:ratio", place, func(int) float64 { return 1 - 0.1*part(place) }) // so large that some of it is left
 }
 
 // addFamily adds the series of a family. How fast a counter grows, and how high a gauge is, depends on all labels.
@@ -101,7 +109,8 @@ func (b *backfill) addFamily(f *dto.MetricFamily, place string) {
 	}
 	for line := range strings.Lines(text.String()) {
 		at := strings.LastIndexByte(strings.TrimSpace(line), ' ')
-		if line[0] == '#' || at < 0 {
+		forgotten := strings.Contains(line, idleName) && strings.Contains(place, `cluster="eu"`) // only one cluster has a process that never reads the store
+		if line[0] == '#' || at < 0 || forgotten {
 			continue
 		}
 		series, labels, _ := strings.Cut(line[:at], "{")
@@ -140,16 +149,23 @@ func (b *backfill) addAlerts(place, of string) {
 		"ThrottleBackendDown": "throttle_name", "ThrottleBreakerSheddingSevere": "throttle_breaker_name",
 		"ThrottleBucketStoreFailingOpen": "throttle_bucket_name", "ThrottleBackoffStuck": "throttle_backoff_name",
 	} {
-		labels := fmt.Sprintf(`alertname=%q,severity="critical",component="throttle",%s=%q,%s`, name, label, of, place)
-		b.add("ALERTS", `alertstate="firing",`+labels, func(int) float64 { return 1 })
-		b.add("ALERTS_FOR_STATE", labels, func(int) float64 { return float64(b.end.Add(-time.Duration(60*(1+part(place))) * time.Second).Unix()) })
+		b.addAlert(name, "critical", fmt.Sprintf(`component="throttle",%s=%q,%s`, label, of, place), 60*(1+part(place)))
 	}
 }
 
-// addHalf adds a service with an instance that is well, and one in an outage, which sends one call in a hundred.
+// addAlert adds an alert that fires, whose condition has been true for some seconds.
+func (b *backfill) addAlert(name, severity, labels string, age float64) {
+	labels = fmt.Sprintf(`alertname=%q,severity=%q,%s`, name, severity, labels)
+	b.add("ALERTS", `alertstate="firing",`+labels, func(int) float64 { return 1 })
+	b.add("ALERTS_FOR_STATE", labels, func(int) float64 { return float64(b.end.Add(-time.Duration(age) * time.Second).Unix()) })
+}
+
+// addHalf adds a service with an instance that is well, and one in an outage, which sends one call in a hundred. In one cluster the
+// dead one was the leader. The one that is well uses up the limit that both share.
 func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
+	leads := map[bool]float64{true: 0, false: 1}[clusterOfWell == clusterOfDead]
 	for instance, of := range map[string]half{
-		"well": {cluster: clusterOfWell, well: 60_000, leader: 1, age: 1}, "dead": {cluster: clusterOfDead, fails: 15, refused: 1485, age: 120, open: 2},
+		"well": {cluster: clusterOfWell, well: 60_000, leader: leads, age: 1}, "dead": {cluster: clusterOfDead, fails: 15, refused: 1485, age: 120, open: 2},
 	} {
 		place := fmt.Sprintf(`cluster=%q,job=%q,instance=%q,`, of.cluster, job, instance)
 		const stock, hook, partner, table = `throttle_name="stock",throttle_priority="high"`, `throttle_breaker_name="hook"`, `throttle_bucket_name="partner"`, `throttle_backoff_name="table"`
@@ -162,6 +178,7 @@ func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
 			`throttle_breaker_calls_total{` + hook + `,throttle_decision="shed",throttle_breaker_state="open"`:       of.refused,
 			`throttle_breaker_transitions_total{` + hook + `,throttle_breaker_state="disabled"`:                      of.open,
 
+			`throttle_bucket_tokens_total{` + partner:                                               of.well,
 			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="granted"`:       of.well,
 			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="denied"`:        of.refused,
 			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="failed_closed"`: 3 * of.fails,
@@ -174,7 +191,7 @@ func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
 			b.add(name, place+labels, func(step int) float64 { return perStep * float64(step) })
 		}
 		for series, is := range map[string]float64{
-			`throttle_window_requests{` + stock: 100, `throttle_breaker_leader{` + hook: of.leader, `throttle_breaker_snapshot_age_seconds{` + hook: of.age,
+			`throttle_window_requests{` + stock: 100, `throttle_bucket_limit_per_second{` + partner: 60_000 / dataStep.Seconds(), `throttle_breaker_leader{` + hook: of.leader, `throttle_breaker_snapshot_age_seconds{` + hook: of.age,
 			`throttle_breaker_circuits{` + hook + `,throttle_breaker_state="disabled"`: of.open, `throttle_breaker_circuits{` + hook + `,throttle_breaker_state="open"`: of.open,
 		} {
 			name, labels, _ := strings.Cut(series, "{")
@@ -183,7 +200,7 @@ func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
 		if of.fails > 0 {
 			for about, name := range map[string]string{"name": "stock", "breaker_name": "hook", "bucket_name": "partner", "backoff_name": "table"} {
 				alert := map[string]string{"name": "BackendDown", "breaker_name": "BreakerShedding", "bucket_name": "BucketStoreFailingClosed", "backoff_name": "BackoffStuck"}[about]
-				b.add("ALERTS", place+fmt.Sprintf(`alertstate="firing",alertname="Throttle%s",severity="critical",throttle_%s=%q`, alert, about, name), func(int) float64 { return 1 })
+				b.addAlert("Throttle"+alert, "critical", place+fmt.Sprintf(`throttle_%s=%q`, about, name), 60)
 			}
 		}
 	}

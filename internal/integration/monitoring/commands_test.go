@@ -1,17 +1,20 @@
 package monitoring
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"text/template"
 	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/template"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -72,7 +75,7 @@ func (c *controlled) overrides() (n int) {
 
 // TestAlerts_Commands fills in the commands of each alert as Prometheus does, and runs them: curl against a service, in which
 // the step changes one thing and its undo ends that, and kubectl against a program that notes what
-// it gets, which is parsed.
+// it gets, which is parsed. With -v it prints the step and the undo of each alert.
 func TestAlerts_Commands(t *testing.T) {
 	const name = `my "best" shop's`
 	_, alerts := readRules(t)
@@ -92,6 +95,7 @@ func TestAlerts_Commands(t *testing.T) {
 			t.Errorf("%s: got no undo in %s", a.Alert, script)
 			continue
 		}
+		t.Logf("%s %s\n%s", a.Alert, a.Labels["severity"], script)
 		asked := runShell(t, tools, step)
 		over := c.overrides()
 		asked = append(asked, runShell(t, tools, "before=3\n# Undo"+undo)...)
@@ -114,23 +118,16 @@ func TestAlerts_Commands(t *testing.T) {
 	}
 }
 
-// expand fills in a template of an annotation. Each query is 200. The cases of the rules compare what Prometheus fills in.
+// expand fills in a template of an annotation, by Prometheus' own code. Each query is 200.
 func expand(t *testing.T, text string, labels map[string]string) string {
 	t.Helper()
-	parsed, err := template.New("").Funcs(template.FuncMap{
-		"reReplaceAll": func(pattern, by, text string) string { return regexp.MustCompile(pattern).ReplaceAllString(text, by) },
-		"query":        func(string) []float64 { return []float64{200} },
-		"first":        func(all []float64) float64 { return all[0] },
-		"value":        func(one float64) float64 { return one },
-	}).Parse("{{ $labels := . }}" + text)
+	query := func(context.Context, string, time.Time) (promql.Vector, error) { return promql.Vector{{F: 200}}, nil }
+	all := template.NewTemplateExpander(t.Context(), "{{ $labels := . }}"+text, "commands", labels, model.Now(), query, nil, nil)
+	filled, err := all.Expand()
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	var out strings.Builder
-	if err := parsed.Execute(&out, labels); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return out.String()
+	return filled
 }
 
 // runShell runs a script, and returns what it asked kubectl for.

@@ -146,6 +146,7 @@ func (s *stack) overload(t *testing.T) {
 		return ""
 	})
 	s.awaitInhibited(t, severe, sustained)
+	s.shows(t, "Alerts firing", `Throttle\w+, critical \[red\]`, "High failed", `shop-backend \[red\]`, "Shed", `shop-backend \[red\]`)
 }
 
 // brownout leaves the backend a quarter of the capacity that High alone needs.
@@ -189,6 +190,13 @@ func (s *stack) calm(t *testing.T) {
 		alert("ThrottleAvailabilityFaults"),
 		alert("ThrottleErrorBudgetBurn", "window", "1h"),
 	)
+	s.showsCalm(t)
+}
+
+// showsCalm waits until Overview shows that all is well.
+func (s *stack) showsCalm(t *testing.T) {
+	t.Helper()
+	s.shows(t, "Alerts firing", `0 none \[green\]`, "High failed", `0\.00% storefront shop-backend \[green\]`, "Top fault", `0\.0% none \[green\]`)
 }
 
 // outage stops the backend under a high load. With a lower load the throttle would keep probing with a
@@ -216,6 +224,7 @@ func (s *stack) outage(t *testing.T) {
 			t.Errorf("%v: got inhibited by %v, want that only for alerts about throttles and buckets", a.Labels, a.Status.InhibitedBy)
 		}
 	}
+	s.shows(t, "Alerts firing", `ThrottleBackendDown, critical \[red\]`, "High failed", `^\[100\.00% storefront shop-backend \[red\]`, "Top fault", `availability \[red\]`)
 }
 
 // awaitInhibited waits until Alertmanager inhibits the second alert because of the first.
@@ -244,6 +253,7 @@ func alertWith(all []alarm, labels map[string]string) alarm {
 func (s *stack) recovery(t *testing.T) {
 	s.control(t, `{"load": 0.8, "backend": "up"}`)
 	s.awaitResolved(t, alert("ThrottleBackendDown"), alert("ThrottleSheddingSevere"))
+	s.showsCalm(t)
 }
 
 func (s *stack) loss(t *testing.T) {

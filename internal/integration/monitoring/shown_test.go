@@ -1,114 +1,183 @@
 package monitoring
 
 import (
+	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// shownFile is where TestShown writes what it has seen.
-var shownFile = flag.String("shown", "", "file for what Grafana would show in each phase of an incident")
-
-// A phase is a part of an incident, and what Overview must show in it: titles, texts and colors.
-type phase struct {
-	name, control string
-	ready         func(*stack, *testing.T)
-	want          [][3]string
-}
-
-// phases are those of the tour: calm, an overload, an outage at normal load, and the time after it.
-func phases() []phase {
-	const shop = "storefront shop-backend"
-	high := alert("ThrottleHighPriorityShedding", "severity", "critical")
-	return []phase{
-		{"calm", `{"load": 0.8}`, (*stack).targetsAndRules, [][3]string{
-			{"Alerts firing", "0 none", "green"}, {"High failed", "0.00% " + shop, "green"}, {"Top fault", "0.0% none", "green"},
-		}},
-		{"overload", `{"load": 4}`, func(s *stack, t *testing.T) {
-			s.awaitFiring(t, alert("ThrottleErrorBudgetBurn", "severity", "critical", "window", "1h"))
-		}, [][3]string{{"Alerts firing", "Throttle", "red"}, {"High failed", shop, "red"}, {"Shed", shop, "red"}}},
-		{"outage", `{"load": 0.8, "backend": "down"}`, func(s *stack, t *testing.T) { s.awaitFiring(t, high) }, [][3]string{
-			{"High failed", "100.00% " + shop, "red"}, {"Top fault", "availability", "red"},
-		}},
-		{"after", `{"load": 0.8, "backend": "up"}`, func(s *stack, t *testing.T) { s.awaitResolved(t, high) }, [][3]string{
-			{"High failed", "0.00% " + shop, "green"}, {"Top fault", "0.0% none", "green"},
-		}},
+// A shownField is how a number looks.
+type shownField struct {
+	Unit, NoValue string
+	Decimals      *int
+	Mappings      []struct {
+		Type    string
+		Options json.RawMessage
+	}
+	Thresholds struct {
+		Steps []struct {
+			Color string
+			Value *float64
+		}
 	}
 }
 
-// TestShown plays an incident and evaluates what Grafana would show: the stats, the tables and the legends of all boards. No empty
-// cell may have a text, no missing number a color, and every series of a legend must have a row. With -shown it writes a list.
-func TestShown(t *testing.T) {
-	t.Parallel()
-	s := newStack(t, usual)
-	var report strings.Builder
-	for _, p := range phases() {
-		s.control(t, p.control)
-		p.ready(s, t)
-		time.Sleep(5 * time.Second) // five minutes of the incident
-		var texts []string
-		program.Eventually(t, p.name, func() string {
-			var wrong string
-			texts, wrong = s.lookAtAll(t, p)
-			return wrong
-		})
-		fmt.Fprintf(&report, "# %s\n%s\n", p.name, strings.Join(texts, "\n"))
-	}
-	if *shownFile != "" {
-		write(t, []byte(report.String()), *shownFile)
+// A shownOverride changes properties of the fields with some names.
+type shownOverride struct {
+	Matcher    struct{ ID, Options string }
+	Properties []struct {
+		ID    string
+		Value json.RawMessage
 	}
 }
 
-// lookAtAll returns what the open panels of all boards show, and what is wrong with it.
-func (s *stack) lookAtAll(t *testing.T, p phase) (texts []string, wrong string) {
+// A shownValue is a number with its name, as Grafana shows it.
+type shownValue struct{ text, color string }
+
+func (v shownValue) String() string { return v.text + " [" + v.color + "]" }
+
+// look returns what a panel with numbers shows.
+func (p *panel) look(t *testing.T, s *stack, i interpolation) []shownValue {
 	t.Helper()
-	boards := readDashboards(t)
-	for _, name := range []string{"overview", "availability", "breakers", "limits", "backoffs"} {
-		b := boards[name+".json"]
-		i := inGrafana(byDefault(b))
-		if _, ok := i.chosen["throttle"]; ok { // the storefront is the example of throttles
-			i.chosen["job"] = choice{values: []string{"storefront"}, several: true}
+	var shown []shownValue
+	for _, target := range p.Targets {
+		expr, _ := s.ready(t, question{where: p.Title, text: target.Expr}, i)
+		answer, err := s.prometheus.instant(expr)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Title, err)
 		}
-		texts = append(texts, "\n## "+b.Title+"\n")
-		for _, panel := range b.Panels {
-			if panel.Type == "row" {
-				continue
-			}
-			if err := panel.look(t, s, i); err != nil {
-				return nil, err.Error()
-			}
-			for _, want := range p.want {
-				if name != "overview" || panel.Title != want[0] {
-					continue
-				}
-				if got := joined(panel.shown, "; "); !strings.Contains(got, want[1]) || !strings.HasSuffix(got, "["+want[2]+"]") {
-					wrong += fmt.Sprintf("%s: got %s want %s\n", panel.Title, got, want)
-				}
-			}
-			texts, wrong = append(texts, panel.String()), wrong+panel.wrong()
+		for _, one := range answer {
+			shown = append(shown, p.show(one.Value.number(), nameOf(target.LegendFormat, one)))
 		}
 	}
-	return texts, wrong
+	if len(shown) == 0 {
+		shown = append(shown, p.show(math.NaN(), ""))
+	}
+	return shown
 }
 
-// TestShownField plants what the tool must show as different.
-func TestShownField(t *testing.T) {
-	const unmapped = `{"unit": "percentunit", "decimals": 1, "noValue": "no traffic", "thresholds": {"steps": [
-		{"color": "green", "value": null}, {"color": "red", "value": 0.5}]}`
+// nameOf returns the name of a series. For a label that is not there Grafana writes its name.
+func nameOf(format string, one series) string {
+	return regexp.MustCompile(`\{\{\w+\}\}`).ReplaceAllStringFunc(format, func(found string) string {
+		label := strings.Trim(found, "{}")
+		return cmp.Or(one.Metric[label], label)
+	})
+}
+
+// number returns the number of a sample, NaN if there is none.
+func (s sample) number() float64 {
+	text, _ := s[1].(string)
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		return x
+	}
+	return math.NaN()
+}
+
+// show shows a number: by a mapping, or by its unit and the thresholds, unless its name has a color. A missing one has the color
+// of the first step.
+func (p *panel) show(x float64, name string) shownValue {
+	f, v := p.FieldConfig.Defaults, shownValue{}
+	if text, color, ok := f.mapped(x); ok {
+		return shownValue{strings.TrimSpace(text + " " + name), color}
+	}
+	if v.text = f.format(x) + " " + name; math.IsNaN(x) {
+		v.text, x = f.NoValue, math.Inf(-1)
+	}
+	for _, s := range f.Thresholds.Steps {
+		if s.Value == nil || x >= *s.Value {
+			v.color = s.Color
+		}
+	}
+	for _, o := range p.FieldConfig.Overrides {
+		for _, property := range o.Properties {
+			var own struct{ FixedColor string }
+			if o.Matcher.ID == "byRegexp" && property.ID == "color" && regexp.MustCompile(strings.Trim(o.Matcher.Options, "/")).MatchString(name) &&
+				json.Unmarshal(property.Value, &own) == nil {
+				v.color = own.FixedColor
+			}
+		}
+	}
+	return v
+}
+
+// mapped returns the text and the color of the first mapping for a value.
+func (f shownField) mapped(x float64) (text, color string, ok bool) {
+	type result struct{ Text, Color string }
+	for _, m := range f.Mappings {
+		var words map[string]result
+		var other struct {
+			From   float64
+			Result result
+		}
+		_, _ = json.Unmarshal(m.Options, &words), json.Unmarshal(m.Options, &other)
+		if m.Type == "special" && math.IsNaN(x) || m.Type == "range" && x >= other.From {
+			return other.Result.Text, other.Result.Color, true
+		}
+		if r, found := words[strconv.FormatFloat(x, 'f', -1, 64)]; found {
+			return r.Text, r.Color, true
+		}
+	}
+	return "", "", false
+}
+
+// format writes a number with its unit, about as Grafana does.
+func (f shownField) format(x float64) string {
+	if f.Unit == "percentunit" && f.Decimals != nil {
+		return strconv.FormatFloat(100*x, 'f', *f.Decimals, 64) + "%"
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// shows waits until Overview shows the numbers of the storefront: pairs of a title, and a pattern of its text and color.
+func (s *stack) shows(t *testing.T, want ...string) {
+	t.Helper()
+	overview := readDashboards(t)["overview.json"]
+	i := inGrafana(byDefault(overview))
+	i.chosen["job"] = choice{values: []string{"storefront"}, several: true}
+	program.Eventually(t, "Overview shows it", func() (wrong string) {
+		for n := 0; n < len(want); n += 2 {
+			got := fmt.Sprint(overview.panel(want[n]).look(t, s, i))
+			if !regexp.MustCompile(want[n+1]).MatchString(got) {
+				wrong += fmt.Sprintf("%s: got %s want %s\n", want[n], got, want[n+1])
+			}
+		}
+		return wrong
+	})
+}
+
+// panel returns an open panel.
+func (d dashboard) panel(title string) *panel {
+	for _, p := range d.Panels {
+		if p.Title == title {
+			return p
+		}
+	}
+	return nil
+}
+
+// TestPanel_show plants what must look different.
+func TestPanel_show(t *testing.T) {
+	const unmapped = `{"fieldConfig": {"defaults": {"unit": "percentunit", "decimals": 1, "noValue": "no traffic",
+		"thresholds": {"steps": [{"color": "green", "value": null}, {"color": "red", "value": 0.5}]}`
 	const mapped = unmapped + `, "mappings": [{"type": "range", "options": {"from": 2, "to": null, "result": {"text": "never", "color": "red"}}},
-		{"type": "special", "options": {"match": "null+nan", "result": {"text": "no traffic", "color": "text"}}}]}`
-	for text, want := range map[string]string{unmapped + "}": "40.0% [green] 50.0% [red] 300.0% [red] no traffic [green]", mapped: "40.0% [green] 50.0% [red] never [red] no traffic"} {
-		var f shownField
-		if err := json.Unmarshal([]byte(text), &f); err != nil {
+		{"type": "special", "options": {"match": "null+nan", "result": {"text": "no traffic", "color": "text"}}}]},
+		"overrides": [{"matcher": {"id": "byRegexp", "options": "/, warning$/"}, "properties": [{"id": "color", "value": {"fixedColor": "orange"}}]}]}}`
+	for text, want := range map[string]string{
+		unmapped + "}}}": "[40.0% a [green] 50.0% a, warning [red] 300.0% a [red] no traffic [green]]",
+		mapped:           "[40.0% a [green] 50.0% a, warning [orange] never a [red] no traffic [text]]",
+	} {
+		var p panel
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatal(err)
 		}
-		if got := joined([]shownValue{f.show(0.4), f.show(0.5), f.show(3), f.show(math.NaN())}, " "); got != want {
+		if got := fmt.Sprint([]shownValue{p.show(0.4, "a"), p.show(0.5, "a, warning"), p.show(3, "a"), p.show(math.NaN(), "")}); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
 	}
