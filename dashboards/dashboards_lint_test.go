@@ -133,14 +133,14 @@ func TestLintFindsPlanted(t *testing.T) {
 		{"header-width", plant(`"id": "custom.width", "value": 110`, `"id": "custom.width", "value": 70`)},
 		{"board-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 30,`) }},
 		{"annotation-marks", plant(`"useValueForTime": true`, `"useValueForTime": false`)},
-		{"annotation-marks", plant(`min by (alertname) (1000 * ALERTS_FOR_STATE`, `ALERTS`)},
+		{"annotation-marks", plant(`min by (throttle_name) (1000 * ALERTS_FOR_STATE`, `ALERTS`)},
 		{"annotation-marks", func(text string) string {
 			return strings.ReplaceAll(text, `severity=\"critical\"`, `severity=\"warning\"`)
 		}},
 		{"annotation-marks", func(text string) string {
 			return strings.ReplaceAll(text, "throttle_name=~`${throttle:regex}`", "throttle_name=~`(${throttle:regex})?`")
 		}},
-		{"annotation-marks", plant(`"titleFormat": "{{alertname}}"`, `"titleFormat": "{{alertname}} {{error_type}}"`)},
+		{"annotation-marks", plant(`"titleFormat": "{{throttle_name}}"`, `"titleFormat": "{{throttle_name}} {{error_type}}"`)},
 		{"annotation-marks", plant(`(1000 * throttle_control_changed_seconds`, `(throttle_control_changed_seconds`)},
 		{"annotation-marks", plant("throttle_tuning_name=~`${throttle:regex}`", "throttle_tuning_name!=`${throttle:regex}`")},
 		{"annotation-marks", plant(`"titleFormat": "{{throttle_tuning_name}}`, `"titleFormat": "{{throttle_name}}`)},

@@ -115,7 +115,7 @@ func checkAnnotations(b board) []string {
 		if a.BuiltIn == 1 {
 			continue
 		}
-		alerts := strings.HasPrefix(a.Expr, "min by (alertname) (1000 * ALERTS_FOR_STATE{") && strings.Contains(a.Expr, `severity="critical"`)
+		alerts := regexp.MustCompile(`^min by \(throttle_\w*name\) \(1000 \* ALERTS_FOR_STATE\{`).MatchString(a.Expr) && strings.Contains(a.Expr, `severity="critical"`)
 		changes := strings.HasPrefix(a.Expr, "max by (throttle_tuning_name, throttle_tuning_source) (1000 * throttle_control_changed_seconds{")
 		if !a.UseValueForTime || !alerts && !changes {
 			found = append(found, a.Name+": want the time at which a critical alert began, or settings were changed: that fills nothing")

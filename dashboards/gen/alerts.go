@@ -230,13 +230,13 @@ func alertsTable(s scope, title string) grafana.Panel {
 	}
 }
 
-// beginnings marks when critical alerts began, in some graphs. It has one series per alert, and
-// only alerts that fire: others may end without a page.
+// beginnings marks when critical alerts began, in some graphs: the first one of each thing, because all alerts of an incident
+// would hide it in a graph of a day. Only alerts that fire count: others may end without a page.
 func beginnings(s scope, panels ...string) grafana.Annotation {
 	critical := equals("severity", "critical")
 	return grafana.Annotation{
-		Name: "Critical alerts", Color: bad, Title: "{{alertname}}", Text: "The condition of this critical alert began.", Panels: panels,
-		Query: "min by (alertname) (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
+		Name: "Critical alerts", Color: bad, Title: legend(s.about), Text: "The condition of its first critical alert began.", Panels: panels,
+		Query: "min by (" + s.about + ") (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
 			s.of("ALERTS", critical, firing()) + ")",
 	}
 }
