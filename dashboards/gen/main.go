@@ -2,7 +2,7 @@
 //
 //	go generate ./dashboards
 //
-// With -to it writes all that another repository needs instead, for a label of clusters that has another name:
+// With -to it writes all that another repository needs instead, for labels that have other names:
 //
 //	go run github.com/spillway-go/spillway/dashboards/gen@latest -cluster region -to monitoring
 //
@@ -20,12 +20,15 @@ import (
 )
 
 func main() {
-	cluster := flag.String("cluster", "cluster", "`label` of series that names a cluster")
+	var n names
+	flag.StringVar(&n.cluster, "cluster", "cluster", "`label` of series that names a cluster")
+	flag.StringVar(&n.team, "team", "team", "`label` of series that names a team")
+	flag.StringVar(&n.runbooks, "runbooks", runbooks, "`URL` of the runbooks")
 	to := flag.String("to", "", "`folder` for a copy of dashboards, rules and the base for kustomize")
 	flag.Parse()
 	var err error
 	if *to != "" {
-		err = export(*to, *cluster)
+		err = export(*to, n)
 	} else {
 		err = write(".")
 	}

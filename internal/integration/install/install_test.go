@@ -114,12 +114,12 @@ func TestChart_values(t *testing.T) {
 // TestKustomize compares the base with the chart, and what the generator exports for another label with the chart of that label.
 func TestKustomize(t *testing.T) {
 	folder := t.TempDir()
-	export := exec.Command("go", "run", "./dashboards/gen", "-cluster", "region", "-to", folder)
+	export := exec.Command("go", "run", "./dashboards/gen", "-cluster", "region", "-team", "squad", "-runbooks", "https://ops.example.com/runbooks", "-to", folder)
 	export.Dir = program.File(t, ".")
 	if out, err := export.CombinedOutput(); err != nil {
 		t.Fatalf("gen: %v\n%s", err, out)
 	}
-	for of, values := range map[string]string{program.File(t, "dashboards"): "", folder: "clusterLabel: region"} {
+	for of, values := range map[string]string{program.File(t, "dashboards"): "", folder: "{clusterLabel: region, teamLabel: squad, runbookURL: https://ops.example.com/runbooks}"} {
 		got, want := base(t, of), chart(t, values)
 		if len(got) != len(want) {
 			t.Errorf("%s: got %d objects want %d", of, len(got), len(want))
