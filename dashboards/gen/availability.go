@@ -131,15 +131,17 @@ func otherErrors() grafana.Panel {
 	}
 }
 
-// burnPair is two windows of an alert about the error budget, and its factor. The long window is for
+// burnPair is two windows of an alert about the error budget, its factor, and the color of its severity. The long window is for
 // significance, and the short one ends the alert.
 type burnPair struct {
-	long, short, factor string
+	long, short string
+	factor      float64
+	color       string
 }
 
 // burnPairs are those of the alerts.
 func burnPairs() []burnPair {
-	return []burnPair{{"1h", "5m", "14.4"}, {"6h", "30m", "6"}, {"1d", "2h", "3"}, {"3d", "6h", "1"}}
+	return []burnPair{{"1h", "5m", 14.4, bad}, {"6h", "30m", 6, bad}, {"1d", "2h", 3, warn}, {"3d", "6h", 1, warn}}
 }
 
 // toAlert returns the smaller of both burn rates of the worst throttle.
@@ -150,9 +152,12 @@ func (p burnPair) toAlert() string {
 
 // objectivePanels returns the panels about the objective of High.
 func objectivePanels() []grafana.Panel {
-	now := make([]grafana.Target, 0, len(burnPairs()))
+	var now []grafana.Target
+	var colors []grafana.Color
 	for _, p := range burnPairs() {
-		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: p.long + " and " + p.short + ", alert at " + p.factor, Instant: true})
+		name := fmt.Sprintf("%s and %s, alert at %v", p.long, p.short, p.factor)
+		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: name, Instant: true})
+		colors = append(colors, grafana.Color{Series: name, Steps: []grafana.Step{{Color: good}, {From: p.factor, Color: p.color}}})
 	}
 	return []grafana.Panel{
 		{
@@ -176,9 +181,9 @@ func objectivePanels() []grafana.Panel {
 		},
 		{
 			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 1, NoValue: "no traffic", View: grafana.Bars{},
-			Steps: thresholds(1, 14.4),
+			Steps: thresholds(1, 14.4), Colors: colors,
 			Description: "The smaller burn rate of the two windows of each alert about the budget, for the worst throttle, and " +
-				"the rate from which on it may fire. The alerts also need enough calls, and that failures go on: they may be " +
+				"the rate from which on it may fire: red if it pages, orange if it is a ticket. The alerts also need enough calls, and that failures go on: they may be " +
 				"silent while a bar is long. With less data than the long window, both say the same.",
 			Targets: now,
 		},

@@ -150,9 +150,13 @@ type Color struct {
 	Series string // its name in the legend, or a regular expression between slashes
 	Color  string
 	Dashed bool
+	Steps  []Step // in place of a color: the series has thresholds of its own
 }
 
 func (c Color) override() object {
+	if len(c.Steps) > 0 {
+		return override(c.Series, property("thresholds", thresholds(c.Steps)))
+	}
 	properties := []object{property("color", object{"mode": "fixed", "fixedColor": c.Color})}
 	if c.Dashed {
 		properties = append(properties, property("custom.lineStyle", object{"fill": "dash", "dash": []int{8, 6}}),
