@@ -95,7 +95,9 @@ func TestAlerts_Commands(t *testing.T) {
 			t.Errorf("%s: got no undo in %s", a.Alert, script)
 			continue
 		}
-		t.Logf("%s %s\n%s", a.Alert, a.Labels["severity"], script)
+		if testing.Verbose() {
+			t.Logf("%s %s\n%s", a.Alert, a.Labels["severity"], script)
+		}
 		asked := runShell(t, tools, step)
 		over := c.overrides()
 		asked = append(asked, runShell(t, tools, "before=3\n# Undo"+undo)...)
