@@ -183,7 +183,7 @@ func objectivePanels() []grafana.Panel {
 			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 1, NoValue: "no traffic", View: grafana.Bars{},
 			Steps: thresholds(1, 14.4), Colors: colors,
 			Description: "The smaller burn rate of the two windows of each alert about the budget, for the worst throttle, and " +
-				"the rate from which on it may fire: red if it pages, orange if it is a ticket. The alerts also need enough calls, and that failures go on: they may be " +
+				"the rate from which on it may fire. A bar is red if its alert pages, and orange if it is a ticket. The alerts also need enough calls, and that failures go on: they may be " +
 				"silent while a bar is long. With less data than the long window, both say the same.",
 			Targets: now,
 		},
