@@ -2,7 +2,6 @@ package install
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -137,9 +136,9 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestChart_cases compares the rules of each rendering with the files whose cases package rules runs: they differ in names of
-// labels only. So all cases hold for them too. Without -short it runs all of them on those with another label as well.
-func TestChart_cases(t *testing.T) {
+// TestChart_rules compares the rules of each rendering with the files whose cases package rules runs, also with another label: they differ in names of
+// labels only. So all cases hold for them too.
+func TestChart_rules(t *testing.T) {
 	for _, values := range []string{"", "clusterLabel: region", installations()[2].values} {
 		rendered := groupsOf(t, chart(t, values).rules(t))
 		label := "cluster"
@@ -155,9 +154,6 @@ func TestChart_cases(t *testing.T) {
 		slices.SortFunc(want, byName)
 		if !reflect.DeepEqual(rendered, want) {
 			t.Errorf("%q: the rules differ from those in dashboards/rules by more than the name of a label", values)
-		}
-		if !testing.Short() && label != "cluster" {
-			runCases(t, values, label)
 		}
 	}
 }
@@ -180,48 +176,4 @@ func ruleFile(t *testing.T, name, label string) []byte {
 		t.Fatal(err)
 	}
 	return regexp.MustCompile(`\bcluster\b`).ReplaceAll(text, []byte(label))
-}
-
-// runCases runs all cases of the rules on those of the chart, each file with the groups that it names.
-func runCases(t *testing.T, values, label string) {
-	promtool := program.Find(t, "prometheus", "promtool")
-	files, err := filepath.Glob(program.File(t, "dashboards/rules/*_test.yml"))
-	if err != nil || len(files) < 15 {
-		t.Fatalf("got %d files of cases and error %v want 15 at least", len(files), err)
-	}
-	for _, file := range files {
-		name, folder := filepath.Base(file), t.TempDir()
-		text := ruleFile(t, name, label)
-		var cases struct {
-			RuleFiles []string `yaml:"rule_files"`
-			Groups    []string `yaml:"group_eval_order"`
-		}
-		if err := yaml.Unmarshal(text, &cases); err != nil {
-			t.Fatal(err)
-		}
-		groups := slices.DeleteFunc(groupsOf(t, chart(t, values).rules(t)), func(g map[string]any) bool {
-			return !slices.Contains(cases.Groups, g["name"].(string))
-		})
-		rules, err := yaml.Marshal(map[string]any{"groups": groups})
-		if err != nil {
-			t.Fatal(err)
-		}
-		needed := map[string][]byte{name: text, "recording.yml": rules, "alerts.yml": []byte("groups: []")}
-		for _, more := range cases.RuleFiles {
-			if needed[more] == nil {
-				needed[more] = ruleFile(t, more, label)
-			}
-		}
-		for name, text := range needed {
-			file := filepath.Join(folder, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		test := exec.Command(promtool, "test", "rules", name)
-		test.Dir = folder
-		if out, err := test.CombinedOutput(); err != nil {
-			t.Errorf("%q, %s: %v\n%s", values, name, err, out)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,15 @@ import (
 // slowCases are about days, or thousands of series: a third of the time of all. -short leaves them out.
 func slowCases() []string { return []string{"cardinality_test.yml", "days_test.yml"} }
 
+// labelsOfClusters are those with which all cases run: that of the files, and without -short another one, which the chart and the
+// generator write in its place. Package install compares what they write with the files.
+func labelsOfClusters() []string {
+	if testing.Short() {
+		return []string{"cluster"}
+	}
+	return []string{"cluster", "region"}
+}
+
 // TestCases runs each file of cases with those groups of rules that it names: the others cost as much, and say nothing.
 func TestCases(t *testing.T) {
 	// The link is in this module: of files in others go test does not see that they have changed.
@@ -24,37 +34,39 @@ func TestCases(t *testing.T) {
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%s: got %d files of cases and error %v want 15 at least", folder, len(files), err)
 	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		if testing.Short() && slices.Contains(slowCases(), name) {
-			continue
-		}
-		t.Run(strings.TrimSuffix(name, "_test.yml"), func(t *testing.T) {
-			t.Parallel()
-			to := t.TempDir()
-			copyCases(t, folder, name, to)
-			cmd := exec.Command(promtool, "test", "rules", name)
-			cmd.Dir = to
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("promtool: %v\n%s", err, out)
+	for _, label := range labelsOfClusters() {
+		for _, file := range files {
+			name := filepath.Base(file)
+			if testing.Short() && slices.Contains(slowCases(), name) {
+				continue
 			}
-		})
+			t.Run(label+" "+strings.TrimSuffix(name, "_test.yml"), func(t *testing.T) {
+				t.Parallel()
+				to := t.TempDir()
+				copyCases(t, folder, name, to, label)
+				cmd := exec.Command(promtool, "test", "rules", name)
+				cmd.Dir = to
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("promtool: %v\n%s", err, out)
+				}
+			})
+		}
 	}
 }
 
-// copyCases copies a file of cases, and of its rules the groups that it names.
-func copyCases(t *testing.T, from, name, to string) {
+// copyCases copies a file of cases, and of its rules the groups that it names, with a label in place of cluster.
+func copyCases(t *testing.T, from, name, to, label string) {
 	t.Helper()
 	var cases struct {
 		RuleFiles []string `yaml:"rule_files"`
 		Groups    []string `yaml:"group_eval_order"`
 	}
-	write(t, to, name, read(t, filepath.Join(from, name), &cases))
+	write(t, to, name, read(t, filepath.Join(from, name), label, &cases))
 	for _, of := range cases.RuleFiles {
 		var rules struct {
 			Groups []map[string]any `yaml:"groups"`
 		}
-		text := read(t, filepath.Join(from, of), &rules)
+		text := read(t, filepath.Join(from, of), label, &rules)
 		if of == "recording.yml" || of == "alerts.yml" {
 			rules.Groups = slices.DeleteFunc(rules.Groups, func(g map[string]any) bool {
 				return !slices.Contains(cases.Groups, g["name"].(string))
@@ -68,10 +80,11 @@ func copyCases(t *testing.T, from, name, to string) {
 	}
 }
 
-func read(t *testing.T, file string, into any) []byte {
+func read(t *testing.T, file, label string, into any) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err == nil {
+		text = regexp.MustCompile(`\bcluster\b`).ReplaceAllLiteral(text, []byte(label))
 		err = yaml.Unmarshal(text, into)
 	}
 	if err != nil {
