@@ -92,7 +92,9 @@ func (s *stack) alertTiles(t *testing.T) {
 }
 
 // same reports whether two sums are equal. One that is no number says nothing, and so is equal to all.
-func same(a, b float64) bool { return math.IsNaN(a) || math.IsNaN(b) || math.Abs(a-b) <= 1e-9*math.Abs(b) }
+func same(a, b float64) bool {
+	return math.IsNaN(a) || math.IsNaN(b) || math.Abs(a-b) <= 1e-9*math.Abs(b)
+}
 
 // deadHalf expects no green number on any board while one of two instances, or of two clusters, is in an outage.
 func (s *stack) deadHalf(t *testing.T) {
