@@ -3,119 +3,12 @@ package throttle_test
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
 )
-
-// every calls f with each field of Hooks that is a moment: the exported ones.
-func every(f func(i int, field reflect.StructField)) {
-	hooks := reflect.TypeFor[throttle.Hooks]()
-	for i := range hooks.NumField() {
-		if field := hooks.Field(i); field.IsExported() {
-			f(i, field)
-		}
-	}
-}
-
-// note returns the hook of a field's type that notes that who was told, and returns what it got, if it has to return something.
-func note(told *[]string, who string, field reflect.StructField) reflect.Value {
-	return reflect.MakeFunc(field.Type, func(args []reflect.Value) []reflect.Value {
-		*told = append(*told, who+" "+field.Name)
-		return args[:field.Type.NumOut()] // a context goes in first and comes out
-	})
-}
-
-// noteAll returns hooks that note every moment.
-func noteAll(told *[]string, who string) throttle.Hooks {
-	var hooks throttle.Hooks
-	every(func(i int, field reflect.StructField) {
-		reflect.ValueOf(&hooks).Elem().Field(i).Set(note(told, who, field))
-	})
-	return hooks
-}
-
-// ring calls one hook with empty arguments, but for the context.
-func ring(hooks throttle.Hooks, i int) {
-	hook := reflect.ValueOf(hooks).Field(i)
-	args := make([]reflect.Value, hook.Type().NumIn())
-	for n := range args {
-		args[n] = reflect.Zero(hook.Type().In(n))
-		if args[n].Type() == reflect.TypeFor[context.Context]() {
-			args[n] = reflect.ValueOf(context.Background())
-		}
-	}
-	hook.Call(args)
-}
-
-// TestJoinHooksForwardsEveryField fails when a moment is added to Hooks and forgotten in JoinHooks.
-func TestJoinHooksForwardsEveryField(t *testing.T) {
-	moments := 0
-	every(func(i int, field reflect.StructField) {
-		moments++
-		t.Run(field.Name, func(t *testing.T) {
-			if field.Type.Kind() != reflect.Func {
-				t.Fatalf("kind of the field: got %v want func: teach this test and JoinHooks what to do with it", field.Type.Kind())
-			}
-			var told []string
-			ring(throttle.JoinHooks(noteAll(&told, "first"), noteAll(&told, "second"), noteAll(&told, "third")), i)
-			want := []string{"first " + field.Name, "second " + field.Name, "third " + field.Name}
-			if field.Name == "Finished" {
-				slices.Reverse(want)
-			}
-			if !slices.Equal(told, want) {
-				t.Errorf("told: got %q want %q", told, want)
-			}
-		})
-		t.Run(field.Name+" alone", func(t *testing.T) {
-			var told []string
-			var alone throttle.Hooks
-			reflect.ValueOf(&alone).Elem().Field(i).Set(note(&told, "one", field))
-			joined := throttle.JoinHooks(throttle.Hooks{}, alone, throttle.Hooks{})
-			every(func(other int, f reflect.StructField) {
-				equal(t, f.Name+" is nil", reflect.ValueOf(joined).Field(other).IsNil(), other != i)
-			})
-			if t.Failed() {
-				return
-			}
-			ring(joined, i)
-			if want := []string{"one " + field.Name}; !slices.Equal(told, want) {
-				t.Errorf("told: got %q want %q", told, want)
-			}
-		})
-	})
-	if moments < 6 {
-		t.Errorf("moments: got %d want at least the six of today", moments)
-	}
-}
-
-func TestJoinHooksOfNothingListensToNothing(t *testing.T) {
-	for name, joined := range map[string]throttle.Hooks{
-		"none":        throttle.JoinHooks(),
-		"one empty":   throttle.JoinHooks(throttle.Hooks{}),
-		"two empties": throttle.JoinHooks(throttle.Hooks{}, throttle.Hooks{}),
-	} {
-		if !reflect.ValueOf(joined).IsZero() {
-			t.Errorf("%s: got hooks that listen, want every field nil", name)
-		}
-	}
-}
-
-func TestJoinHooksOfOneIsThatOne(t *testing.T) {
-	var told []string
-	one := throttle.JoinHooks(noteAll(&told, "one"))
-	var want []string
-	every(func(i int, field reflect.StructField) {
-		ring(one, i)
-		want = append(want, "one "+field.Name)
-	})
-	if !slices.Equal(told, want) {
-		t.Errorf("told: got %q want %q", told, want)
-	}
-}
 
 // tracer returns hooks like those of a tracer: Started adds its name to the context's trail, everything else notes the trail.
 func tracer(told *[]string, name string) throttle.Hooks {
@@ -175,21 +68,6 @@ func TestJoinedStartedMayReturnNil(t *testing.T) {
 				return nil
 			})
 		})
-	}
-}
-
-// TestJoinHooksKeepsItsArguments: joining changes none of the hooks given, and they may be joined again.
-func TestJoinHooksKeepsItsArguments(t *testing.T) {
-	var told []string
-	a, b := noteAll(&told, "a"), noteAll(&told, "b")
-	parts := []throttle.Hooks{a, b}
-	inner := throttle.JoinHooks(parts...)
-	parts[1] = throttle.Hooks{}
-	throttle.JoinHooks(inner, a).Closed(nil)
-	inner.Closed(nil)
-	want := []string{"a Closed", "b Closed", "a Closed", "a Closed", "b Closed"}
-	if !slices.Equal(told, want) {
-		t.Errorf("told: got %q want %q", told, want)
 	}
 }
 

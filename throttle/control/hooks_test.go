@@ -2,13 +2,11 @@ package control_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/internal/hook/hooktest"
 )
 
 // TestLogHooks logs each change in one line.
@@ -37,31 +35,9 @@ level=ERROR msg="control: change is refused, earlier settings stay" source=http 
 	}
 }
 
-// TestJoinHooks forwards each field, and keeps nil.
-func TestJoinHooks(t *testing.T) {
-	var calls strings.Builder
-	hooks := func(word string) control.Hooks {
-		return control.Hooks{
-			Created: func(*control.Control) { calls.WriteString(word + "created ") },
-			Closed:  func(*control.Control) { calls.WriteString(word + "closed ") },
-			Tuned:   func(context.Context, control.TunedEvent) { calls.WriteString(word + "tuned ") },
-			Failed:  func(context.Context, control.FailedEvent) { calls.WriteString(word + "failed ") },
-		}
-	}
-	joined := control.JoinHooks(hooks("1"), control.Hooks{}, hooks("2"))
-	for i := range reflect.TypeOf(joined).NumField() {
-		if f := reflect.ValueOf(joined).Field(i); f.Kind() == reflect.Func {
-			args := make([]reflect.Value, f.Type().NumIn())
-			for j := range args {
-				args[j] = reflect.Zero(f.Type().In(j))
-			}
-			f.Call(args)
-		}
-	}
-	if got := calls.String(); got != "1created 2created 1closed 2closed 1tuned 2tuned 1failed 2failed " {
-		t.Errorf("got %q", got)
-	}
-	if !reflect.ValueOf(control.JoinHooks(control.Hooks{}, control.Hooks{})).IsZero() {
-		t.Error("hooks without functions are joined to some")
-	}
+func TestHooks_laws(t *testing.T) {
+	hooktest.Laws[control.Hooks]{
+		Join: control.JoinHooks, Set: control.SetDefaultHooks, Get: control.DefaultHooks,
+		Create: func(h control.Hooks) { _ = newControl(t, h) },
+	}.Check(t)
 }

@@ -11,12 +11,14 @@ import (
 	"weak"
 )
 
-// Laws has the functions of one package. Create makes a member with these hooks.
+// Laws has the functions of one package. Create makes a member with these hooks. Reversed is the hook of which the last
+// joined one is called first, if there is one.
 type Laws[H any] struct {
-	Join   func(...H) H
-	Set    func(H)
-	Get    func() H
-	Create func(H)
+	Join     func(...H) H
+	Set      func(H)
+	Get      func() H
+	Create   func(H)
+	Reversed string
 }
 
 // recorder returns hooks of which each field adds its name, behind the prefix, to called. If only is not empty, the other
@@ -28,15 +30,15 @@ func recorder[H any](called *[]string, prefix, only string) (h H) {
 		if field.Name == "_" || only != "" && field.Name != only {
 			continue
 		}
-		v.Field(i).Set(reflect.MakeFunc(field.Type, func([]reflect.Value) []reflect.Value {
+		v.Field(i).Set(reflect.MakeFunc(field.Type, func(args []reflect.Value) []reflect.Value {
 			*called = append(*called, prefix+field.Name)
-			return nil
+			return args[:field.Type.NumOut()]
 		}))
 	}
 	return h
 }
 
-// Check checks all laws: also for fields that are added later. No hook may return a value.
+// Check checks all laws: also for fields that are added later. A hook may return what it gets first.
 func (l Laws[H]) Check(t *testing.T) {
 	t.Helper()
 	var none H
@@ -52,12 +54,15 @@ func (l Laws[H]) Check(t *testing.T) {
 	work.Wait()
 }
 
-// checkJoin checks that joined hooks are called in order, and that a field that none sets stays nil.
+// checkJoin checks that joined hooks are called in order, that a field that none sets stays nil, and that joining keeps its
+// arguments.
 func (l Laws[H]) checkJoin(t *testing.T) {
 	t.Helper()
 	var called []string
 	var empty H
-	joined := reflect.ValueOf(l.Join(recorder[H](&called, "1", ""), empty, recorder[H](&called, "2", "")))
+	parts := []H{recorder[H](&called, "1", ""), empty, recorder[H](&called, "2", "")}
+	joined := reflect.ValueOf(l.Join(parts...))
+	parts[0] = empty
 	none := reflect.ValueOf(l.Join(empty, empty))
 	for i := range joined.NumField() {
 		field := joined.Type().Field(i)
@@ -70,11 +75,29 @@ func (l Laws[H]) checkJoin(t *testing.T) {
 			args[a] = reflect.Zero(field.Type.In(a))
 		}
 		joined.Field(i).Call(args)
-		if want := []string{"1" + field.Name, "2" + field.Name}; !slices.Equal(called, want) {
+		want := []string{"1" + field.Name, "2" + field.Name}
+		if field.Name == l.Reversed {
+			slices.Reverse(want)
+		}
+		if !slices.Equal(called, want) {
 			t.Errorf("%s of joined hooks: got the calls %q want %q", field.Name, called, want)
 		}
 		if !none.Field(i).IsNil() {
 			t.Errorf("%s of no hooks: got a function want nil", field.Name)
+		}
+		l.checkAlone(t, field.Name)
+	}
+}
+
+// checkAlone checks that no other field is set if one of the joined hooks sets this one.
+func (l Laws[H]) checkAlone(t *testing.T, name string) {
+	t.Helper()
+	var called []string
+	var empty H
+	joined := reflect.ValueOf(l.Join(empty, recorder[H](&called, "", name), empty))
+	for i := range joined.NumField() {
+		if field := joined.Type().Field(i); field.Name != "_" && joined.Field(i).IsNil() == (field.Name == name) {
+			t.Errorf("%s is set, joined with no hooks: got another result for %s", name, field.Name)
 		}
 	}
 }
