@@ -69,7 +69,7 @@ func TestMonitor_begin(t *testing.T) {
 		want                 string
 	}{
 		"more calls are made":              {2, 110, 0.1, 0.1, ""},
-		"a few more calls are rejected":    {2, 110, 0.3, 0.1, "trial"},
+		"a few more calls are rejected":    {2, 110, 0.3, 0.26, "trial none"},
 		"more calls are made and rejected": {2, 150, 0.3, 0.22, "trial none"},
 		"much more":                        {2, 300, 0.6, 0.1, "ratio"},
 		"most calls are rejected":          {2, 100, 0.7, 0.1, "ratio"},

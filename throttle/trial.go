@@ -23,8 +23,9 @@ const (
 	// Then the ratio of rejections falls to loadLeaves, if load is the cause.
 	heldShare, noticed = 0.55, 0.75
 	loadLeaves         = 0.35
-	// trialLimit is the evidence for a verdict, in nats. After trialTime, the nearer side is enough.
-	trialLimit              = 3
+	// trialLimit is the evidence for a verdict of errors, in nats, and loadLimit for one of load: that is not tried
+	// again while calls are shed. After trialTime, the nearer side is enough.
+	trialLimit, loadLimit   = 3, 3.5
 	settleTime              = time.Second
 	trialTime, longestTrial = 4 * time.Second, 30 * time.Second
 	// Rejections that have grown with the demand, by verdictGrowth in verdictTime after a verdict of errors,
@@ -94,7 +95,7 @@ func canTell(c *window.Counts, most float64) bool {
 func (t *trial) begin(now time.Duration, jump window.Counts, most, demand float64) {
 	jump.Rejected -= min(jump.Rejected, 1)
 	t.on, t.since, t.most, t.demand = true, now, most, demand
-	t.before, t.held, t.forLoad = jump, window.Counts{}, trialLimit
+	t.before, t.held, t.forLoad = jump, window.Counts{}, loadLimit
 	t.next = now + trialWait(t.attempts)
 	t.attempts++
 }
