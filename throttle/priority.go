@@ -82,8 +82,8 @@ func priorityOf(word string) (p Priority, ok bool) {
 	return Priority(n), true
 }
 
-// callContext has what is known of the calls in a context: their priority, and their tenant. Both are in one
-// context, because each call looks for it.
+// callContext has the priority and the tenant of the calls in a context. Both are in one value, because each
+// call looks for it.
 type callContext struct {
 	context.Context
 
