@@ -101,7 +101,7 @@ func (s *PriorityStats) mergeState(other *PriorityStats) {
 // TenantStats says how the tenants of [WithTenant] share one priority. It is zero before a call of a tenant
 // might have been shed. Shed is a total, the others are of the last 30 s in which calls might have been shed.
 type TenantStats struct {
-	Known   bool    // a call of a tenant might have been shed, in any priority
+	Known   bool    // a call of a tenant was to be shed, in any priority
 	Above   int     // tenants that take more than their fair share
 	Largest float64 // share of the calls that the largest tenant has asked for
 	Shed    uint64  // calls shed of tenants that took more than their fair share, with any cause

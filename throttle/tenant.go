@@ -46,7 +46,7 @@ func TenantFromContext(ctx context.Context) string {
 // tenants is what a throttle has of its tenants.
 type tenants struct {
 	weight func(key string) float64
-	table  atomic.Pointer[fairness.Table] // nil before a call of a tenant might have been shed
+	table  atomic.Pointer[fairness.Table] // nil before the first call of a tenant that was to be shed
 }
 
 // asksTenant reports whether the tenant of a call matters. Before the first one whose call is to be shed, none does.

@@ -25,7 +25,7 @@ type TenantCalls struct {
 }
 
 // TopTenants returns the demand of the tenants, with up to n of them, but with their keys of at most 10. It is zero
-// before a call of a tenant might have been shed.
+// before the first call of a tenant that was to be shed.
 //
 // A throttle has only hashes of keys. With keys, it keeps those of the returned tenants from the next call of
 // each on, cut to 48 bytes, until TopTenants is called with keys again.
