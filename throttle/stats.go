@@ -98,8 +98,8 @@ func (s *PriorityStats) mergeState(other *PriorityStats) {
 	s.Tenants.Largest = max(s.Tenants.Largest, other.Tenants.Largest)
 }
 
-// TenantStats says how the tenants of [WithTenant] share one priority. It is zero before a call of a tenant
-// might have been shed. Shed is a total, the others are of the last 30 s in which calls might have been shed.
+// TenantStats says how the tenants of [WithTenant] share one priority. It is zero before the first call of a
+// tenant that was to be shed. Shed is a total, the others are of the last 30 s in which calls might have been shed.
 type TenantStats struct {
 	Known   bool    // a call of a tenant was to be shed, in any priority
 	Above   int     // tenants that take more than their fair share
