@@ -48,7 +48,7 @@ func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packe
 // observe updates the monitor and publishes its stance. In ModeOff the monitor forgets everything,
 // because nothing is shed by which it could judge.
 func (t *Throttle) observe(r window.Reading, u *Tuning) {
-	o := observation{span: window.Sum(r.Span), ever: window.Sum(r.Ever), recent: r.Recent}
+	o := observation{span: window.Sum(r.Span), ever: window.Sum(r.Ever), recent: r.Recent, totals: r.Ever}
 	if u.Mode == ModeOff {
 		o.span = window.Counts{}
 	}

@@ -35,6 +35,7 @@ type stance struct {
 	background float64 // share of the answers: rejections that do not count as overload
 	saidFull   bool    // the backend has said in this alert that it is overloaded
 	since      time.Duration
+	memory     *tierTotals // at the begin of what is remembered of this alert; nil if nothing is
 }
 
 func (s *stance) inAlert() bool { return s.alert != NoAlert }
@@ -70,12 +71,14 @@ type monitor struct {
 	joined     joined
 	doubtUntil time.Duration // a trial has found that the backend was not calm
 	relief     relief
+	mark       *tierTotals // the next memory; nil if nothing will be remembered
+	markAt     time.Duration
 }
 
 // observation is what the monitor looks at: sums over all tiers.
 type observation struct {
 	span, ever     window.Counts
-	recent         []window.Counts // by tier, because few updates need the sum
+	recent, totals []window.Counts // by tier, because few updates need the sums
 	ratio, padding float64         // of the documented formula
 	said           said
 }
@@ -136,7 +139,8 @@ func (m *monitor) forget() {
 func (m *monitor) calm(open bool) {
 	m.alert, m.open, m.relieved, m.hold = NoAlert, open, false, noHold
 	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
-	m.trial.on, m.forgiven = false, 0
+	m.trial.on, m.forgiven, m.relief.mixes = false, 0, false
+	m.memory, m.mark = nil, nil
 }
 
 // startBlock begins a block of time.
@@ -241,6 +245,9 @@ func (m *monitor) begin(reason AlertReason, o *observation) {
 	m.alert, m.since, m.shedAt = reason, m.at, m.at
 	m.grown, m.earlier = m.quiet.hasGrown(o, m.span), m.quiet.demand()
 	m.joined, m.saidFull = joined{}, o.said.overloaded
+	if reason != GrowthAlert {
+		m.setMark(o)
+	}
 	m.startBlock()
 	if m.fixed != 0 {
 		return

@@ -9,7 +9,8 @@ import (
 const (
 	// All works again if enoughWorked calls in a row are accepted, after enoughFailed that were all rejected, or
 	// enoughFull if the backend said that it is full: an alert begins after as many. After manyFailed, fewWorked
-	// are enough: a client that sheds nearly all calls has few answers a second.
+	// are enough: a client that sheds nearly all calls has few answers a second. In an overload, which accepts
+	// some calls all the time, manyFailed are needed: fewer fail in a row by chance.
 	enoughWorked, enoughFailed, enoughFull = 3, 4, 3
 	fewWorked, manyFailed                  = 2, 10
 	// failuresEnd is the number of accepted calls in a row that end the failures.
@@ -27,6 +28,7 @@ type relief struct {
 	failed, worked uint64 // calls in a row
 	full           uint64 // of the failed calls
 	mixed          int    // buckets with accepted calls since the first failure
+	mixes          bool   // in this alert there were too many of them: it is an overload
 	next           time.Duration
 	attempts       int
 }
@@ -46,11 +48,12 @@ func (r *relief) add(fresh, span *window.Counts) {
 	if fresh.Accepted > 0 {
 		r.mixed++
 	}
+	r.mixes = r.mixes || r.mixed > edges
 	r.failed, r.full, r.worked = r.failed+fresh.Rejected, r.full+fresh.Full, 0
 }
 
 func (r *relief) isHere(now time.Duration) bool {
-	failed := r.failed >= enoughFailed || r.full >= enoughFull
+	failed := r.failed >= manyFailed || !r.mixes && (r.failed >= enoughFailed || r.full >= enoughFull)
 	worked := r.worked >= enoughWorked || r.worked >= fewWorked && r.failed >= manyFailed
 	return failed && worked && r.mixed <= edges && now >= r.next
 }

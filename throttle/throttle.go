@@ -181,8 +181,9 @@ func (t *Throttle) RejectionProbability(p Priority) float64 {
 // without a call that has noticed that.
 func (t *Throttle) snapshot() ([]window.Counts, *stance, []estimate) {
 	now := t.elapsed()
-	counts := make([]window.Counts, 2*t.priorities)
-	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
+	n := t.priorities
+	counts := make([]window.Counts, 3*n)
+	r := window.Reading{Span: counts[:n], Recent: counts[n : 2*n], Ever: counts[2*n:]}
 	estimates := make([]estimate, t.priorities)
 	t.window.ReadAt(now, r)
 	if t.stance.Load().inAlert() {

@@ -25,6 +25,8 @@ const (
 	// othersShare, the share of the demand that clients have in an overload of five times the capacity.
 	recentWeight, usualWeight = 0.5, 0.4
 	othersShare               = 0.2
+	// The share of the window is not what is remembered if it differs by surelyChanged standard errors.
+	surelyChanged = 3
 	// The demand has fallen if the recent demand is below this share of the usual one.
 	fallen = 0.6
 	// More rejections than the target make the supply fall slowly, because the share of the calls that are
@@ -33,7 +35,7 @@ const (
 	// A rejection of which the backend said that it is full counts 1 + fullWeight times: there is no need to leave
 	// room for errors. And the supply grows by fullGrowth at most after such ones. With few answers it is chance
 	// whether there was a rejection, and the clients that saw none would send twice as much.
-	fullWeight, fullGrowth = 3, 0.3
+	fullWeight, fullGrowth = 2, 0.3
 )
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
@@ -42,8 +44,9 @@ const (
 // from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
 // tier count as far as the tier's own rejection rate is comparable. Slow means that late calls count as
 // rejected.
-func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
+func tiered(r *window.Reading, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
 	clear(estimates)
+	span := r.Span
 	if s.relieved || window.Sum(span).Refused() == 0 {
 		return // the probability is 0 for every tier
 	}
@@ -55,7 +58,9 @@ func tiered(span, recent []window.Counts, s *stance, k, target, padding float64,
 	if s.open {
 		return
 	}
-	shared := newPool(span, recent, s, k, target, padding, slow)
+	var memory tierTotals
+	shared := newPool(r, s, k, target, padding, slow)
+	shared.known = s.known(r, &memory)
 	if s.inAlert() {
 		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
 	}
@@ -68,6 +73,7 @@ func tiered(span, recent []window.Counts, s *stance, k, target, padding float64,
 // pool is what the tiers below the top share. Rejections that are forgiven count as accepted.
 type pool struct {
 	span, demand  []window.Counts // the window, and the part of it in which tiers compete
+	known         []window.Counts // the window, or what is remembered of the alert
 	counted       float64         // share of the window's rejections that is not forgiven
 	charged       float64         // the same for the rejections in demand
 	accepted      float64         // calls in the window
@@ -85,7 +91,8 @@ type pool struct {
 // newPool returns the pool of a state. In alert the tiers share a little more or less than was accepted
 // recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
 // documented formula.
-func newPool(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool) pool {
+func newPool(r *window.Reading, s *stance, k, target, padding float64, slow bool) pool {
+	span, recent := r.Span, r.Recent
 	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow, saidFull: s.saidFull, hold: s.hold}
 	if o.alert {
 		o.demand, o.probes = recent, padding/recentPart
@@ -130,11 +137,11 @@ type claims struct {
 
 // claim adds up the claims of tier p. The estimates of the tiers above must have been computed.
 func (o *pool) claim(p int, estimates []estimate) claims {
-	own := rejectionRate(&o.span[p])
+	own := rejectionRate(&o.known[p])
 	c := claims{own: requests(&o.demand[p])}
 	c.all = c.own
 	for i := range p {
-		share, above := kinship(own, rejectionRate(&o.span[i])), &o.demand[i]
+		share, above := kinship(own, rejectionRate(&o.known[i])), &o.demand[i]
 		forgiven := (1 - o.charged) * float64(above.Rejected)
 		c.all += float64(above.Accepted) + forgiven + share*(float64(above.Rejected)-forgiven+float64(above.Shed))
 		c.probes += share * requests(above) * (1 - estimates[i].probability)
@@ -184,8 +191,19 @@ func (o *pool) share() float64 {
 	if o.wanted*recentPart < fallen*o.asked {
 		return o.accepting // the shares of the demand before are too small
 	}
-	usual, others := o.accepted/max(1, o.asked)*o.wanted, othersShare*o.wanted
+	usual, others := o.usualShare()*o.wanted, othersShare*o.wanted
 	return math.Pow(o.accepting, recentWeight) * math.Pow(usual, usualWeight) * math.Pow(others, 1-recentWeight-usualWeight)
+}
+
+// usualShare returns which share of the demand was accepted: as it is remembered, unless that of the window
+// differs by more than chance.
+func (o *pool) usualShare() float64 {
+	all := window.Sum(o.known)
+	remembered := acceptedOf(o.known, o.counted) / max(1, requests(&all))
+	if expected := remembered * o.asked; math.Abs(o.accepted-expected) > surelyChanged*math.Sqrt(max(1, expected)) {
+		return o.accepted / max(1, o.asked)
+	}
+	return remembered
 }
 
 // change returns how much larger the supply becomes. As the rejections of the window approach target times

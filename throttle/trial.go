@@ -23,11 +23,16 @@ const (
 	// Then the ratio of rejections falls to loadLeaves, if load is the cause.
 	heldShare, noticed = 0.55, 0.75
 	loadLeaves         = 0.35
+	// The rejections before are fewTooMany standard errors too many: the trial began because they were many.
+	fewTooMany = 0.5
 	// trialLimit is the evidence for a verdict of errors, in nats, and loadLimit for one of load: that is not tried
 	// again while calls are shed. After trialTime, the nearer side is enough.
 	trialLimit, loadLimit   = 3, 3.5
 	settleTime              = time.Second
 	trialTime, longestTrial = 4 * time.Second, 30 * time.Second
+	// After longestTrial it is errors if fewer than fewTried of the answers are rejected and the calls are at most
+	// steady times as many as before. Otherwise it is load.
+	fewTried, steady = 0.2, 1.1
 	// Rejections that have grown with the demand, by verdictGrowth in verdictTime after a verdict of errors,
 	// are load.
 	verdictTime, verdictGrowth = 2 * time.Minute, 1.3
@@ -117,6 +122,8 @@ func (t *trial) look(now time.Duration, fresh, recent, span window.Counts) verdi
 		return isLoad // the calls before were fewer: they tell nothing
 	case evidence > trialLimit, age > trialTime && evidence > t.lenience():
 		return isErrors
+	case age > longestTrial && doubtful(&t.before) < fewTried && requests(&span) <= steady*t.demand:
+		return isErrors
 	case evidence < -t.forLoad, age > longestTrial:
 		return isLoad
 	case age > trialTime:
@@ -161,6 +168,7 @@ func evidenceForErrors(before, since *window.Counts) float64 {
 func explain(before, since *window.Counts, share float64) float64 {
 	r0, r1 := doubts(before), doubts(since)
 	a0, a1 := answersOf(before)-r0, answersOf(since)-r1
+	r0 -= fewTooMany * math.Sqrt(r0)
 	// The likelihood is largest at the smaller root of square*x^2 - linear*x + r0+r1.
 	square, linear := share*(r0+r1+a0+a1), (r0+r1)*(1+share)+a0+share*a1
 	x := 2 * (r0 + r1) / (linear + math.Sqrt(max(0, linear*linear-4*square*(r0+r1))))

@@ -21,6 +21,8 @@ func TestTrial(t *testing.T) {
 		"more are rejected":                    {tier(70, 30, 0), tier(5, 15, 20), isLoad, second(4)},
 		"few answers: the side that is nearer": {tier(16, 6, 0), tier(2, 1, 3), isErrors, second(6)},
 		"nothing was held back":                {tier(70, 30, 0), tier(28, 12, 0), isLoad, second(31)},
+		"few are rejected, and it stays open":  {tier(20, 5, 0), tier(0, 0, 20), isErrors, second(31)},
+		"the same, and more calls come":        {tier(20, 5, 0), tier(0, 0, 480), isLoad, second(31)},
 	} {
 		var tr trial
 		tr.begin(0, c.before, mostTried, 400)
@@ -82,6 +84,8 @@ func TestRelief(t *testing.T) {
 		"ten failed, two work":           {"aaaarrrrrrrrrraa", true},
 		"nine failed, two work":          {"aaaarrrrrrrrraa", false},
 		"ten failed, one works":          {"aaaarrrrrrrrrra", false},
+		"some failed in an overload":     {"rarararaaaaaaaaaaarrrrraaa", false},
+		"many failed in an overload":     {"rarararaaaaaaaaaaarrrrrrrrrraaa", true},
 	} {
 		var r relief
 		span := tier(100, 100, 0)
