@@ -33,6 +33,8 @@ const (
 	// After longestTrial it is errors if fewer than fewTried of the answers are rejected and the calls are at most
 	// steady times as many as before. Otherwise it is load.
 	fewTried, steady = 0.2, 1.1
+	// More rejections than manyTried are errors only with trialLimit.
+	manyTried = 0.4
 	// Rejections that have grown with the demand, by verdictGrowth in verdictTime after a verdict of errors,
 	// are load.
 	verdictTime, verdictGrowth = 2 * time.Minute, 1.3
@@ -133,10 +135,13 @@ func (t *trial) look(now time.Duration, fresh, recent, span window.Counts) verdi
 }
 
 // lenience is the evidence that is enough after a while: few rejections do little harm if they are
-// forgiven.
+// forgiven, and many are rarely errors.
 func (t *trial) lenience() float64 {
-	if doubtful(&t.before) < leastTried {
+	switch ratio := doubtful(&t.before); {
+	case ratio < leastTried:
 		return -1
+	case ratio > manyTried:
+		return trialLimit
 	}
 	return 0
 }

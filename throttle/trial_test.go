@@ -21,6 +21,7 @@ func TestTrial(t *testing.T) {
 		"more are rejected":                    {tier(70, 30, 0), tier(5, 15, 20), isLoad, second(4)},
 		"few answers: the side that is nearer": {tier(16, 6, 0), tier(2, 1, 3), isErrors, second(6)},
 		"nothing was held back":                {tier(70, 30, 0), tier(28, 12, 0), isLoad, second(31)},
+		"many rejected, few answers":           {tier(12, 11, 0), tier(1, 1, 2), isDoubtful, second(5)},
 		"few are rejected, and it stays open":  {tier(20, 5, 0), tier(0, 0, 20), isErrors, second(31)},
 		"the same, and more calls come":        {tier(20, 5, 0), tier(0, 0, 480), isLoad, second(31)},
 	} {
