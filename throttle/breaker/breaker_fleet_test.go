@@ -65,20 +65,18 @@ func deadFleets(t *testing.T, c breaker.Config, rps int, share float64) {
 // TestAPoorEndpointIsNeverDisabled calls an endpoint of which 30 % of the calls fail for a day.
 func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 	for _, rps := range []int{1, 20} {
-		t.Run(fmt.Sprintf("%d calls per second", rps), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k, f := breaker.Key{ID: "poor"}, newTraffic(uint64(rps))
-				all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, ConsecutiveFailureThreshold: 5})
-				running(t, all...)
-				f.during(t.Context(), size(24*time.Hour, time.Hour, 10*time.Minute), rps, k, 0.3, all...)
-				s := all[0].Status(k)
-				if s.State == breaker.Disabled {
-					t.Errorf("got it disabled, want never")
-				}
-				if made, refused := f.calls(k); refused > made/100 {
-					t.Errorf("got %d calls refused and %d made, want at most 1 %%", refused, made)
-				}
-			})
+		bubble(t, fmt.Sprintf("%d calls per second", rps), func(t *testing.T) {
+			k, f := breaker.Key{ID: "poor"}, newTraffic(uint64(rps))
+			all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, ConsecutiveFailureThreshold: 5})
+			running(t, all...)
+			f.during(t.Context(), size(24*time.Hour, time.Hour, 10*time.Minute), rps, k, 0.3, all...)
+			s := all[0].Status(k)
+			if s.State == breaker.Disabled {
+				t.Errorf("got it disabled, want never")
+			}
+			if made, refused := f.calls(k); refused > made/100 {
+				t.Errorf("got %d calls refused and %d made, want at most 1 %%", refused, made)
+			}
 		})
 	}
 }
@@ -86,7 +84,7 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 // TestTheStoresClockIsOff runs a fleet whose store's clock is an hour off from that of the agents.
 func TestTheStoresClockIsOff(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, time.Hour, -25 * time.Hour} {
-		t.Run(by.String(), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { skewed(t, by) }) })
+		bubble(t, by.String(), func(t *testing.T) { skewed(t, by) })
 	}
 }
 

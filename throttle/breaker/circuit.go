@@ -134,7 +134,6 @@ func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	return state, e.Generation, err
 }
 
-// entry returns the circuit's entry in the current table.
 func (c *Circuit) entry() *entry {
 	if e := c.cachedEntry.Load(); e != nil && e.table == c.manager.table.Load() {
 		return e

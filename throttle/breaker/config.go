@@ -145,7 +145,6 @@ type Config struct {
 	Mode throttle.Mode
 }
 
-// withDefaults returns a copy with all defaults filled in.
 func (c Config) withDefaults() Config {
 	c.SampleRate = check.Default(c.SampleRate, 5*time.Second)
 	c.ObservabilityWindow = check.Default(c.ObservabilityWindow, max(time.Minute, 2*c.SampleRate))

@@ -110,7 +110,7 @@ func TestEnableStartsAnew(t *testing.T) {
 // are in the store and after.
 func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, k, ctx := breaker.NewMemoryStore(), sameShard(2), t.Context()
+		store, k, ctx := breaker.NewMemoryStore(), keysOfShard(7, 2), t.Context()
 		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		running(t, all...)
 		must(t, all[0].Disable(ctx, k[0]), all[0].Disable(ctx, k[1]))

@@ -68,7 +68,6 @@ func (c *Counter) Failure(k Key) { c.addTo(c.slot(k), true) }
 // calls within two windows.
 func (c *Counter) Dropped() uint64 { return c.dropped.Load() }
 
-// part returns the part that holds a key.
 func (c *Counter) part(k Key) *counterPart {
 	return &c.parts[maphash.Comparable(c.seed, k)%counterShards]
 }
@@ -199,7 +198,6 @@ func newSlotWindow(span time.Duration, stripes int) *window.Window {
 	return window.New(window.Shape{Span: span, Buckets: counterBuckets, Rows: 1, Stripes: stripes})
 }
 
-// add counts one result.
 func (s *slot) add(now time.Duration, failed bool) {
 	column := window.Accepted
 	if failed {
@@ -230,7 +228,6 @@ func (s *slot) collide(cell *atomic.Uint64) {
 	}
 }
 
-// totals returns the results within the window, and all results.
 func (s *slot) totals(now time.Duration) (recent, ever window.Counts) {
 	var in, all [2]window.Counts
 	for i, w := range []*window.Window{s.single, s.striped.Load()} {

@@ -103,7 +103,6 @@ func (e FailureEvent) String() string {
 	return fmt.Sprintf("breaker %s: background task failed (%s): %v", e.Manager.Name(), e.Failure, e.Err)
 }
 
-// inShadow returns a suffix for the text of an event.
 func inShadow(shadow bool) string {
 	if shadow {
 		return ", shadow"

@@ -20,50 +20,27 @@ import (
 // TestWithoutRunACircuitOpensAndCloses on the manager's own store, and on one that several managers of the process share.
 func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
 	for name, s := range map[string]store.Store{"own store": nil, "given store": breaker.NewMemoryStore()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m, k := agent(t, breaker.Config{Store: s}), breaker.Key{ID: "k"}
-				defer m.Close()
-				if s := m.Stats(); s.NotRunning || s.Running {
-					t.Errorf("got NotRunning %v, Running %v, want false", s.NotRunning, s.Running)
-				}
-				fails(t, m, k, 10)
-				time.Sleep(5*time.Second + 1)
-				wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "after one SampleRate")
-				if s := m.Stats(); !s.Leads || s.SnapshotAge != 0 || s.Errors != (breaker.ErrorCounts{}) {
-					t.Errorf("got leads %v, age %v, errors %v, want true, 0 and none", s.Leads, s.SnapshotAge, s.Errors)
-				}
-				time.Sleep(30 * time.Second)
-				for i := range 10 {
-					wants(t, m.Circuit(k).Do(t.Context(), succeeding), nil, "probe %d after BreakerTimeout", i)
-				}
-				wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "beyond the budget of probes")
-				time.Sleep(5*time.Second + 1)
-				wantState(t, m, k, breaker.Closed, "after the probes")
-			})
+		bubble(t, name, func(t *testing.T) {
+			m, k := agent(t, breaker.Config{Store: s}), breaker.Key{ID: "k"}
+			defer m.Close()
+			if s := m.Stats(); s.NotRunning || s.Running {
+				t.Errorf("got NotRunning %v, Running %v, want false", s.NotRunning, s.Running)
+			}
+			fails(t, m, k, 10)
+			time.Sleep(5*time.Second + 1)
+			wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "after one SampleRate")
+			if s := m.Stats(); !s.Leads || s.SnapshotAge != 0 || s.Errors != (breaker.ErrorCounts{}) {
+				t.Errorf("got leads %v, age %v, errors %v, want true, 0 and none", s.Leads, s.SnapshotAge, s.Errors)
+			}
+			time.Sleep(30 * time.Second)
+			for i := range 10 {
+				wants(t, m.Circuit(k).Do(t.Context(), succeeding), nil, "probe %d after BreakerTimeout", i)
+			}
+			wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "beyond the budget of probes")
+			time.Sleep(5*time.Second + 1)
+			wantState(t, m, k, breaker.Closed, "after the probes")
 		})
 	}
-}
-
-// TestWithoutRunADeadEndpointIsProbedAndDisabled at one call per second.
-func TestWithoutRunADeadEndpointIsProbedAndDisabled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var changes []string
-		m := agent(t, breaker.Config{ConsecutiveFailureThreshold: 3, Hooks: breaker.Hooks{
-			Changed: func(e breaker.Event) { changes = append(changes, fmt.Sprintf("%v to %v", e.From, e.To)) },
-		}})
-		defer m.Close()
-		k := breaker.Key{ID: "dead"}
-		for range 200 {
-			_ = m.Circuit(k).Do(t.Context(), failing)
-			time.Sleep(time.Second)
-		}
-		synctest.Wait()
-		want := "closed to open, open to half_open, half_open to open, open to half_open, half_open to disabled"
-		if got := strings.Join(changes, ", "); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	})
 }
 
 // TestWithoutCallsThereAreNoRounds counts the polls of a manager that is called once in a minute, or all the time.
@@ -137,14 +114,12 @@ func TestWhatStartsRounds(t *testing.T) {
 			fails(t, m, k, 10)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := agent(t, tt.c)
-				defer m.Close()
-				tt.do(t, m)
-				time.Sleep(5*time.Second + 1)
-				wantState(t, m, k, breaker.Open, name)
-			})
+		bubble(t, name, func(t *testing.T) {
+			m := agent(t, tt.c)
+			defer m.Close()
+			tt.do(t, m)
+			time.Sleep(5*time.Second + 1)
+			wantState(t, m, k, breaker.Open, name)
 		})
 	}
 }
@@ -249,31 +224,29 @@ func TestNotRunningIsReportedOnce(t *testing.T) {
 		{"closed", func(_ *testing.T, m *breaker.Manager) { _ = m.Close() }, throttle.ModeEnforce, 0},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var out bytes.Buffer
-				m := agent(t, breaker.Config{
-					Store: newMeddler(breaker.NewMemoryStore()), Mode: tt.mode, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil))),
-				})
-				for i := range 60 {
-					_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
-					if i == 9 && m.Stats().Errors.Of(breaker.NotRunning) > 0 {
-						t.Error("reported before two SampleRates")
-					}
-					if i == 5 && tt.drive != nil {
-						tt.drive(t, m)
-					}
-					time.Sleep(time.Second)
-				}
-				synctest.Wait()
-				s := m.Stats()
-				if got := s.Errors.Of(breaker.NotRunning); got != tt.want || !s.NotRunning {
-					t.Errorf("got %d errors, NotRunning %v, want %d and true", got, s.NotRunning, tt.want)
-				}
-				if got := strings.Count(out.String(), "failure=not_running"); got != int(tt.want) {
-					t.Errorf("got %d lines, want %d, in\n%s", got, tt.want, out.String())
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			m := agent(t, breaker.Config{
+				Store: newMeddler(breaker.NewMemoryStore()), Mode: tt.mode, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil))),
 			})
+			for i := range 60 {
+				_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+				if i == 9 && m.Stats().Errors.Of(breaker.NotRunning) > 0 {
+					t.Error("reported before two SampleRates")
+				}
+				if i == 5 && tt.drive != nil {
+					tt.drive(t, m)
+				}
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			s := m.Stats()
+			if got := s.Errors.Of(breaker.NotRunning); got != tt.want || !s.NotRunning {
+				t.Errorf("got %d errors, NotRunning %v, want %d and true", got, s.NotRunning, tt.want)
+			}
+			if got := strings.Count(out.String(), "failure=not_running"); got != int(tt.want) {
+				t.Errorf("got %d lines, want %d, in\n%s", got, tt.want, out.String())
+			}
 		})
 	}
 }

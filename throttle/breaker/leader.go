@@ -34,7 +34,6 @@ type term struct {
 	led   bool      // this manager leads
 }
 
-// leadLoop campaigns, and leads after each won election.
 func (m *Manager) leadLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		pause := m.config.SampleRate / electionsPerSampleRate
@@ -88,7 +87,6 @@ func (m *Manager) leadUntilLost(ctx context.Context, t term) bool {
 	return pollsWork
 }
 
-// setLeading stores whether this manager leads and calls Hooks.Led.
 func (m *Manager) setLeading(t term, leads bool) {
 	m.leading.Store(leads)
 	if h := m.config.Hooks.Led; h != nil {

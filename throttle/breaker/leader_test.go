@@ -25,21 +25,19 @@ func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
 		},
 		"is deaf": polls(func() results { time.Sleep(3 * time.Minute); return results{} }),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := breaker.NewMemoryStore()
-				blind := agent(t, breaker.Config{Store: store, Poll: poll})
-				running(t, blind)
-				time.Sleep(time.Second)
-				able := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})})
-				running(t, able)
-				eventually(t, 21*time.Second, "the able one has opened the circuit", inState(breaker.Key{ID: "a"}, breaker.Open, blind, able))
-				time.Sleep(time.Minute)
-				if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Errors.Of(breaker.PollFailed) == 0 {
-					t.Errorf("got leads %v of the able one and %v of the blind one, want true and false", able.Stats().Leads, blind.Stats().Leads)
-				}
-				time.Sleep(3 * time.Minute) // nothing of the test may be left behind
-			})
+		bubble(t, name, func(t *testing.T) {
+			store := breaker.NewMemoryStore()
+			blind := agent(t, breaker.Config{Store: store, Poll: poll})
+			running(t, blind)
+			time.Sleep(time.Second)
+			able := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})})
+			running(t, able)
+			eventually(t, 21*time.Second, "the able one has opened the circuit", inState(breaker.Key{ID: "a"}, breaker.Open, blind, able))
+			time.Sleep(time.Minute)
+			if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Errors.Of(breaker.PollFailed) == 0 {
+				t.Errorf("got leads %v of the able one and %v of the blind one, want true and false", able.Stats().Leads, blind.Stats().Leads)
+			}
+			time.Sleep(3 * time.Minute) // nothing of the test may be left behind
 		})
 	}
 }
@@ -176,29 +174,27 @@ func leases(change func(*breakerstore.Lease)) func(pointer any) {
 func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 	for _, owner := range []string{"", "another"} {
 		for _, left := range []time.Duration{-time.Hour, 0, time.Millisecond, 3 * time.Millisecond} {
-			t.Run(owner+" "+left.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store, campaigns := newMeddler(breaker.NewMemoryStore()), 0
-					store.answer = leases(func(l *breakerstore.Lease) {
-						campaigns++
-						l.Remaining, l.Owner = left, cmp.Or(owner, l.Owner)
-					})
-					led := 0
-					hooks := breaker.Hooks{Led: func(breaker.LeadEvent) { led++ }}
-					m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks})
-					stop := running(t, m)
-					time.Sleep(10 * time.Second)
-					stop()
-					if n := campaigns; n < 4 || n > 2*32 {
-						t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
-					}
-					if lost := m.Stats().Errors.Of(breaker.LeaseLost); (lost > 0) != (owner == "") {
-						t.Errorf("got %d lost leases reported, want some only of its own", lost)
-					}
-					if (led > 0) != (owner == "" && left > 0) {
-						t.Errorf("got Led called %d times, want it for leases of its own that are not over", led)
-					}
+			bubble(t, owner+" "+left.String(), func(t *testing.T) {
+				store, campaigns := newMeddler(breaker.NewMemoryStore()), 0
+				store.answer = leases(func(l *breakerstore.Lease) {
+					campaigns++
+					l.Remaining, l.Owner = left, cmp.Or(owner, l.Owner)
 				})
+				led := 0
+				hooks := breaker.Hooks{Led: func(breaker.LeadEvent) { led++ }}
+				m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks})
+				stop := running(t, m)
+				time.Sleep(10 * time.Second)
+				stop()
+				if n := campaigns; n < 4 || n > 2*32 {
+					t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
+				}
+				if lost := m.Stats().Errors.Of(breaker.LeaseLost); (lost > 0) != (owner == "") {
+					t.Errorf("got %d lost leases reported, want some only of its own", lost)
+				}
+				if (led > 0) != (owner == "" && left > 0) {
+					t.Errorf("got Led called %d times, want it for leases of its own that are not over", led)
+				}
 			})
 		}
 	}

@@ -15,7 +15,6 @@ func (n PollResult) valid() bool {
 
 func (n PollResult) requests() float64 { return n.Failures + n.Successes }
 
-// failing reports whether the percentage of failures is at least threshold.
 func (n PollResult) failing(threshold float64) bool {
 	return 100*n.Failures >= threshold*n.requests()
 }
@@ -33,7 +32,6 @@ type machine struct {
 	changed bool // the record must be written
 }
 
-// evaluate moves the circuit according to its results and the time.
 func (m *machine) evaluate() {
 	if m.settings.Mode == throttle.ModeOff {
 		return
@@ -89,7 +87,6 @@ func (m *machine) recordCalls() {
 	}
 }
 
-// forget closes the circuit and clears its trips.
 func (m *machine) forget() {
 	if m.State != Closed {
 		m.close(ReasonForgotten) // the closed record is kept for a while: see shard.misses
@@ -147,7 +144,6 @@ func (c *Config) enoughReporters(n PollResult) bool {
 	return n.Reporters == 0 || n.Reporters >= c.MinReporters
 }
 
-// trip opens the circuit, or disables it after too many trips.
 func (m *machine) trip(reason Reason) {
 	m.Generation++
 	m.Trips++
@@ -179,7 +175,6 @@ func (m *machine) close(reason Reason) {
 	m.countSince = m.now
 }
 
-// moveTo changes the state and adds an event.
 func (m *machine) moveTo(to State, reason Reason) {
 	m.events = append(m.events, Event{
 		Breaker: m.settings.Name, Key: m.Key, From: m.State, To: to, Reason: reason, Trips: m.Trips, Generation: m.Generation,

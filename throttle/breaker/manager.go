@@ -184,7 +184,6 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// orBackground returns ctx, or context.Background if ctx is nil.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()

@@ -11,15 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func TestMustPanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("Must let an error pass")
-		}
-	}()
-	breaker.Must(breaker.New(breaker.Config{}))
-}
-
 // TestSampleReplacesRun: after a round by hand there is none until the next one.
 func TestSampleReplacesRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -42,37 +33,35 @@ func TestSampleReplacesRun(t *testing.T) {
 // context. Calls do not wait for the store.
 func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 	for _, op := range []string{"Campaign", "Resign", "Versions", "Load", "Apply", "Probe", "Watch"} {
-		t.Run(op, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var ice fault
-				defer ice.thaw()
-				hang := only(func(ctx context.Context) error { return ice.meddle(ctx, op) }, op)
-				store, k := &watched{meddler: newMeddler(breaker.NewMemoryStore())}, breaker.Key{ID: "a"}
-				store.before = hang
-				store.watch = func(ctx context.Context, _ func()) error { <-ctx.Done(); return hang(ctx, "Watch") }
-				m := agent(t, breaker.Config{Store: store, BreakerTimeout: time.Second})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan time.Time, 1)
-				go func() { _ = m.Run(ctx); ended <- time.Now() }()
-				time.Sleep(time.Second)
-				fails(t, m, k, 20)
-				ice.frozen.Store(true)
-				time.Sleep(8 * time.Second)
-				begun := time.Now()
-				if err := m.CanExecute(ctx, k); time.Since(begun) != 0 {
-					t.Errorf("got %v after %v, want a call that does not wait", err, time.Since(begun))
+		bubble(t, op, func(t *testing.T) {
+			var ice fault
+			defer ice.thaw()
+			hang := only(func(ctx context.Context) error { return ice.meddle(ctx, op) }, op)
+			store, k := &watched{meddler: newMeddler(breaker.NewMemoryStore())}, breaker.Key{ID: "a"}
+			store.before = hang
+			store.watch = func(ctx context.Context, _ func()) error { <-ctx.Done(); return hang(ctx, "Watch") }
+			m := agent(t, breaker.Config{Store: store, BreakerTimeout: time.Second})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan time.Time, 1)
+			go func() { _ = m.Run(ctx); ended <- time.Now() }()
+			time.Sleep(time.Second)
+			fails(t, m, k, 20)
+			ice.frozen.Store(true)
+			time.Sleep(8 * time.Second)
+			begun := time.Now()
+			if err := m.CanExecute(ctx, k); time.Since(begun) != 0 {
+				t.Errorf("got %v after %v, want a call that does not wait", err, time.Since(begun))
+			}
+			cancel()
+			time.Sleep(time.Second)
+			select {
+			case end := <-ended:
+				if took := end.Sub(begun); took > 500*time.Millisecond {
+					t.Errorf("Run ended %v after its context, want within twice StoreTimeout", took)
 				}
-				cancel()
-				time.Sleep(time.Second)
-				select {
-				case end := <-ended:
-					if took := end.Sub(begun); took > 500*time.Millisecond {
-						t.Errorf("Run ended %v after its context, want within twice StoreTimeout", took)
-					}
-				default:
-					t.Error("Run has not ended a second after its context, want it within twice StoreTimeout")
-				}
-			})
+			default:
+				t.Error("Run has not ended a second after its context, want it within twice StoreTimeout")
+			}
 		})
 	}
 }

@@ -107,7 +107,6 @@ func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
 	return m.acknowledge(ackCtx, s.index, notified) == nil && ok
 }
 
-// notify calls Config.Notify for one event and reports whether it succeeded.
 func (m *Manager) notify(ctx context.Context, e Event) bool {
 	if m.notifying.Add(1) > maxNotifying {
 		m.notifying.Add(-1)
@@ -127,7 +126,6 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	return true
 }
 
-// acknowledge removes notified events from the records of a shard.
 func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store.RecordID][]Event) error {
 	return m.update(ctx, index, 0, func(s *shard) []edit {
 		var edits []edit

@@ -13,14 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestARoundByHandNotifies makes one round by hand, which is all that this process does.
-func TestARoundByHandNotifies(t *testing.T) {
-	n := newEars()
-	m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{Failures: 20}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
-	sample(t, m)
-	n.check(t, 1)
-}
-
 // ears are a notifier, and the hook for every change.
 type ears struct {
 	mu        sync.Mutex
@@ -107,8 +99,25 @@ func TestANotifierThatFails(t *testing.T) {
 		},
 		"ends its goroutine": func(context.Context, breaker.Event) error { panic(nil) },
 	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { deafForTenMinutes(t, answer) }) })
+		bubble(t, name, func(t *testing.T) { deafForTenMinutes(t, answer) })
 	}
+}
+
+// TestNotify_pauses makes every call of a notifier fail: the pauses double up to 30 s.
+func TestNotify_pauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pauses []time.Duration
+		last := time.Now()
+		stop := running(t, agent(t, breaker.Config{Poll: polled(breaker.PollResult{Failures: 20}), Notify: func(context.Context, breaker.Event) error {
+			pauses, last = append(pauses, time.Since(last)/time.Second), time.Now()
+			return errBoom
+		}}))
+		time.Sleep(2 * time.Minute)
+		stop()
+		if want := []time.Duration{0, 1, 2, 4, 8, 16, 30, 30}; !slices.Equal(pauses, want) {
+			t.Errorf("got calls after pauses of %d s want %d", pauses, want)
+		}
+	})
 }
 
 func deafForTenMinutes(t *testing.T, answer func(context.Context, breaker.Event) error) {

@@ -83,7 +83,6 @@ func (c *Circuit) recordOutcome(generation uint64, o throttle.Outcome) {
 	}
 }
 
-// slot returns the slot in which the circuit's results are counted.
 func (c *Circuit) slot() *slot {
 	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
 		return s

@@ -24,7 +24,6 @@ type probes struct {
 // endpoint with fewer calls is probed at its second call.
 const maxUnused = 20
 
-// take takes one probe if there is one.
 func (p *probes) take(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,6 @@ func (m *Manager) prefetch() {
 	}
 }
 
-// probeLoop asks the store whenever a probe is requested.
 func (m *Manager) probeLoop(ctx context.Context) {
 	for {
 		select {

@@ -36,35 +36,33 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 		"none, for no time":    {store.ProbeGrant{}, 0, 50, 65},
 		"none, for ever after": {store.ProbeGrant{Remaining: 1 << 62}, 0, 2, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, k := granting(tt.grant), breaker.Key{ID: "a"}
-				sample(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})}))
-				var asks atomic.Int64
-				store.before = func(_ context.Context, op string) error {
-					if op == "Probe" {
-						asks.Add(1)
-					}
-					return nil
+		bubble(t, name, func(t *testing.T) {
+			store, k := granting(tt.grant), breaker.Key{ID: "a"}
+			sample(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})}))
+			var asks atomic.Int64
+			store.before = func(_ context.Context, op string) error {
+				if op == "Probe" {
+					asks.Add(1)
 				}
-				m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-				running(t, m)
-				time.Sleep(31 * time.Second)
-				asks.Store(0)
-				made := int64(0)
-				for range 1000 {
-					if m.CanExecute(t.Context(), k) == nil {
-						made++
-					}
-					time.Sleep(10 * time.Millisecond)
+				return nil
+			}
+			m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+			running(t, m)
+			time.Sleep(31 * time.Second)
+			asks.Store(0)
+			made := int64(0)
+			for range 1000 {
+				if m.CanExecute(t.Context(), k) == nil {
+					made++
 				}
-				if n := asks.Load(); made > tt.made || n < tt.least || n > tt.most {
-					t.Errorf("got %d calls let through and the store asked %d times, want at most %d, and %d to %d", made, n, tt.made, tt.least, tt.most)
-				}
-				if n := m.Stats().Probes; n > 2000 {
-					t.Errorf("got %d probes counted, want no more than were asked for", n)
-				}
-			})
+				time.Sleep(10 * time.Millisecond)
+			}
+			if n := asks.Load(); made > tt.made || n < tt.least || n > tt.most {
+				t.Errorf("got %d calls let through and the store asked %d times, want at most %d, and %d to %d", made, n, tt.made, tt.least, tt.most)
+			}
+			if n := m.Stats().Probes; n > 2000 {
+				t.Errorf("got %d probes counted, want no more than were asked for", n)
+			}
 		})
 	}
 }
@@ -105,6 +103,22 @@ func TestProbesFindSeldomCalls(t *testing.T) {
 			_ = f.call(t.Context(), all[i%3], k, 0)
 		}
 		eventually(t, 0, "it is closed", inState(k, breaker.Closed, all...))
+	})
+}
+
+// TestProbesAreInStockAgain leaves a half-open endpoint without calls until no probe is kept for it any more. After a
+// call that is shed, there is one again.
+func TestProbesAreInStockAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "a"}
+		running(t, m)
+		fails(t, m, k, 10)
+		for _, pause := range []time.Duration{40 * time.Second, 5 * time.Minute} {
+			time.Sleep(pause)
+			wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "first call after %v", pause)
+			time.Sleep(12 * time.Second) // into a period, not to its beginning
+			wants(t, m.CanExecute(t.Context(), k), nil, "second call after %v", pause)
+		}
 	})
 }
 

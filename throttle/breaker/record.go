@@ -108,7 +108,6 @@ type storedChange struct {
 	Shadow     bool      `json:"dry_run,omitempty"`
 }
 
-// encode returns the stored form of the record.
 func (r *record) encode() ([]byte, error) {
 	w := storedRecord{
 		Format: recordFormat, storedStatus: storedStatus(r.Status), ChangedAt: toMicros(r.ChangedAt), OpenUntil: toMicros(r.openUntil),

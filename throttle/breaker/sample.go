@@ -82,7 +82,6 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 	return errors.Join(errs...)
 }
 
-// poll calls Config.Poll and waits at most PollTimeout.
 func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, error) {
 	if m.polling.Swap(true) {
 		return nil, errors.New("breaker: the previous poll has not returned yet")
@@ -95,7 +94,6 @@ func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, er
 	}, nil)
 }
 
-// round is one round of decisions.
 type round struct {
 	manager *Manager
 	tenants *tenants
@@ -115,7 +113,6 @@ func (m *Manager) newRound(now time.Time) *round {
 	return r
 }
 
-// query returns what to poll.
 func (r *round) query() PollQuery {
 	c := &r.manager.config
 	q := PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
@@ -165,7 +162,6 @@ func (r *round) decide(s *shard) []edit {
 	return edits
 }
 
-// evaluate moves one circuit and appends its change, if any.
 func (r *round) evaluate(edits []edit, id store.RecordID, rec record) []edit {
 	m := &machine{record: rec, settings: r.tenants.settings(rec.Key.Tenant), now: r.now, random: rand.Float64(), results: r.results[rec.Key]}
 	m.evaluate()

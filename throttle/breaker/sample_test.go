@@ -36,18 +36,16 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 			time.Sleep(3 * time.Minute)
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, k, f := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, newTraffic(1)
-				tt.c.Store, tt.c.Poll = store, f.poll
-				m := agent(t, tt.c)
-				running(t, m)
-				time.Sleep(time.Second)
-				tt.past(t, m, f, k)
-				if n := len(stored(t, store, k)); n != 0 || len(m.List()) != 0 {
-					t.Errorf("got %d records and %v known, want none", n, m.List())
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			store, k, f := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, newTraffic(1)
+			tt.c.Store, tt.c.Poll = store, f.poll
+			m := agent(t, tt.c)
+			running(t, m)
+			time.Sleep(time.Second)
+			tt.past(t, m, f, k)
+			if n := len(stored(t, store, k)); n != 0 || len(m.List()) != 0 {
+				t.Errorf("got %d records and %v known, want none", n, m.List())
+			}
 		})
 	}
 }
@@ -106,7 +104,7 @@ func TestAPollFromBeforeAChangeCountsForNothing(t *testing.T) {
 			return errors.Join(m.ForceClose(ctx, k), m.Enable(ctx, k))
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { pollAcross(t, tt.change) }) })
+		bubble(t, tt.name, func(t *testing.T) { pollAcross(t, tt.change) })
 	}
 }
 

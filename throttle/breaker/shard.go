@@ -62,7 +62,6 @@ type edit struct {
 	events []Event
 }
 
-// with returns the shard with the edits applied.
 func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 	next := &shard{index: s.index, version: v, records: maps.Clone(s.records), readAt: at}
 	for _, e := range edits {
@@ -140,7 +139,6 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, decide fun
 	return err
 }
 
-// apply writes the edits as part of the batch.
 func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store.Version, error) {
 	for _, e := range edits {
 		change := store.Change{ID: e.id}
@@ -163,7 +161,6 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 	return v, err
 }
 
-// reportEdits counts changes, calls Hooks.Changed and wakes the notifier.
 func (m *Manager) reportEdits(edits []edit) {
 	for _, e := range edits {
 		for _, event := range e.events {
@@ -193,7 +190,6 @@ func (m *Manager) judgeStore(err error) remote.Verdict {
 	return remote.Failed
 }
 
-// ask calls a method of the store.
 func ask[A, T any](ctx context.Context, m *Manager, method func(context.Context, A) (T, error), argument A) (T, error) {
 	return remote.Ask(ctx, m.guard, func(ctx context.Context) (T, error) { return method(ctx, argument) }, nil)
 }

@@ -70,29 +70,27 @@ func newPast() *past {
 
 // TestAFailOverToAnOlderState loses the last writes: a manager that has read them writes them back.
 func TestAFailOverToAnOlderState(t *testing.T) {
-	synctest.Test(t, failOverToAnOlderState)
-}
-
-func failOverToAnOlderState(t *testing.T) {
-	ctx, store, k := t.Context(), newPast(), sameShard(4)
-	a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-	err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.ForceOpen(ctx, k[2]), a.Enable(ctx, k[1]), b.Refresh(ctx))
-	must(t, err)
-	store.failOver(t, 3)
-	late := agent(t, breaker.Config{Store: store})
-	must(t, b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx))
-	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "later manager": late} {
-		for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
-			wantState(t, m, k[i], want, name)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store, k := t.Context(), newPast(), keysOfShard(7, 4)
+		a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+		err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.ForceOpen(ctx, k[2]), a.Enable(ctx, k[1]), b.Refresh(ctx))
+		must(t, err)
+		store.failOver(t, 3)
+		late := agent(t, breaker.Config{Store: store})
+		must(t, b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx))
+		for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "later manager": late} {
+			for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
+				wantState(t, m, k[i], want, name)
+			}
 		}
-	}
+	})
 }
 
 // TestAFailOverIsNotOverlooked has other managers write after the failover until the shard's number is what it was: a manager that has not
 // refreshed meanwhile must learn of it all the same.
 func TestAFailOverIsNotOverlooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, store, k := t.Context(), newPast(), sameShard(4)
+		ctx, store, k := t.Context(), newPast(), keysOfShard(7, 4)
 		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{})}
 		a, b := agent(t, c), agent(t, c)
 		must(t, a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.Disable(ctx, k[2]), b.Refresh(ctx))
@@ -195,7 +193,7 @@ func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, 
 // TestRecordsThatVanishBeforeAWriteComeBack has a manager that never read them write to the shard, so that its version increases.
 func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, k, ctx := newSieve(), sameShard(4), t.Context()
+		store, k, ctx := newSieve(), keysOfShard(7, 4), t.Context()
 		circuits := map[string]breaker.Key{"disabled": k[0], "open": k[1], "forced closed": k[2]}
 		first := agent(t, breaker.Config{Store: store, Poll: polls(func() results { return results{k[1]: {Failures: 20}} })})
 		must(t, first.Sample(ctx), first.Disable(ctx, k[0]), first.ForceClose(ctx, k[2]))

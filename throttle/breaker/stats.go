@@ -109,12 +109,10 @@ type counters struct {
 	late    atomic.Uint64
 }
 
-// count counts one call.
 func (m *Manager) count(s State, column int) {
 	m.tally.Row(m.tally.Pick(), int(s))[column].Add(1)
 }
 
-// fail counts an error and calls Hooks.Failed.
 func (m *Manager) fail(f Failure, err error) {
 	m.counters.errors[f].Add(1)
 	if h := m.config.Hooks.Failed; h != nil {

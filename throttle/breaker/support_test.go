@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -137,6 +138,12 @@ func inState(k breaker.Key, s breaker.State, all ...*breaker.Manager) func() boo
 	}
 }
 
+// bubble runs a subtest in a bubble of synctest.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
 // polled is a poll that always returns the same of the circuit "a".
 func polled(r breaker.PollResult) breaker.PollFunc {
 	return polls(func() results { return results{{ID: "a"}: r} })
@@ -165,11 +172,11 @@ func size[T any](full, raced, short T) T {
 	return full
 }
 
-// sameShard returns keys whose records lie in one shard.
-func sameShard(n int) []breaker.Key {
+// keysOfShard returns keys whose records lie in a shard.
+func keysOfShard(shard, n int) []breaker.Key {
 	var keys []breaker.Key
 	for i := 0; len(keys) < n; i++ {
-		if k := (breaker.Key{ID: string(rune(i))}); k.RecordID().Shard() == 7 {
+		if k := (breaker.Key{ID: string(rune(i))}); k.RecordID().Shard() == shard {
 			keys = append(keys, k)
 		}
 	}

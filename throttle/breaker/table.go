@@ -15,7 +15,6 @@ type table struct {
 	none     entry // of circuits that are not in entries
 }
 
-// entry is one circuit of a table.
 type entry struct {
 	*record
 	table      *table
@@ -27,7 +26,6 @@ type entry struct {
 	noProbeErr *ShedError // while half-open, if there is no probe
 }
 
-// lookup returns the entry of a key in the current table.
 func (m *Manager) lookup(k Key) *entry {
 	t := m.table.Load()
 	if e, ok := t.entries[k]; ok {
@@ -118,7 +116,6 @@ func (e *entry) stateAt(now time.Time) State {
 	return e.State
 }
 
-// status returns the circuit's Status at an instant.
 func (e *entry) status(now time.Time) Status {
 	s := e.Status
 	s.State, s.Shadow = e.stateAt(now), e.settings.Mode == throttle.ModeShadow

@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,7 +14,7 @@ import (
 
 // TestASlowTableTakesNothingBack has one goroutine take long to make a table, because of ForTenant, while another one learns of a change.
 func TestASlowTableTakesNothingBack(t *testing.T) {
-	early, slow := keyOfShard(3), breaker.Key{Tenant: "slow"}
+	early, slow := keysOfShard(3, 1)[0], breaker.Key{Tenant: "slow"}
 	for slow.RecordID().Shard() <= 3 {
 		slow.ID += "x"
 	}
@@ -38,15 +37,6 @@ func TestASlowTableTakesNothingBack(t *testing.T) {
 	close(goOn)
 	must(t, err, <-ended)
 	wants(t, m.CanExecute(ctx, early), breaker.ErrDisabled, "from a table that was begun earlier")
-}
-
-// keyOfShard returns a key whose record lies in the shard.
-func keyOfShard(shard int) breaker.Key {
-	for i := 0; ; i++ {
-		if k := (breaker.Key{ID: fmt.Sprint(i)}); k.RecordID().Shard() == shard {
-			return k
-		}
-	}
 }
 
 // TestProbesOfAnEarlierTripCountForNothing lets a circuit trip twice, the second time by its probes, and then recover.

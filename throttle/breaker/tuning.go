@@ -63,7 +63,6 @@ func (m *Manager) Tuning() (inForce, code Tuning) {
 	return s.Now, s.Code
 }
 
-// retune changes settings and applies them to all circuits.
 func (m *Manager) retune(change func() error) error {
 	if !m.valid() {
 		return errNil
@@ -79,7 +78,6 @@ func (m *Manager) retune(change func() error) error {
 // mode returns the Mode in force for circuits whose tenant has no other.
 func (m *Manager) mode() throttle.Mode { return m.tuning.Load().Mode }
 
-// settings returns the Config with the Mode in force.
 func (m *Manager) settings() *Config {
 	mode := m.mode()
 	if mode == m.config.Mode {
@@ -99,7 +97,6 @@ type tenants struct {
 
 func (m *Manager) tenants() *tenants { return &tenants{manager: m, own: m.settings()} }
 
-// settings returns the settings of a tenant.
 func (t *tenants) settings(tenant string) *Config {
 	m := t.manager
 	if m.config.ForTenant == nil {
