@@ -88,7 +88,6 @@ func (l *Limiter) takeManyChecked(ctx context.Context, rs []store.Request) ([]st
 	return answers, nil
 }
 
-// checkDecision returns an error if a decision does not fit its request.
 func checkDecision(d *Decision, r *store.Request) error {
 	fits := d.Granted >= r.Min && d.Granted <= r.Max
 	if !d.Allowed {

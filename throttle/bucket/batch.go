@@ -30,7 +30,6 @@ type batch struct {
 	err    error
 }
 
-// isEmpty reports whether all callers have left.
 func (b *batch) isEmpty() bool { return len(b.early)+len(b.late) == b.size }
 
 // start prepares the call for those who have not left, and reports whether there are some.

@@ -63,19 +63,17 @@ func TestBatcher_CallersLeave(t *testing.T) {
 		{"with and without a token", "swswb", 2, false, "g-d--", 1},
 		{"with a token of the policy", "swsbs", 9, true, "g-g-g", 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newRemote()
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute, OnFailure: bucket.FailOpen})
-				var err error
-				if tt.fails {
-					_, _ = l.DecideN(t.Context(), "k", tt.capacity)
-					err = errDown
-				}
-				if got := leaving(t, store, l, err, tt.callers); got != tt.want || left(t, l) != tt.left {
-					t.Errorf("callers %s: got %s and %d left want %s and %d", tt.callers, got, left(t, l), tt.want, tt.left)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			store := newRemote()
+			l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute, OnFailure: bucket.FailOpen})
+			var err error
+			if tt.fails {
+				_, _ = l.DecideN(t.Context(), "k", tt.capacity)
+				err = errDown
+			}
+			if got := leaving(t, store, l, err, tt.callers); got != tt.want || left(t, l) != tt.left {
+				t.Errorf("callers %s: got %s and %d left want %s and %d", tt.callers, got, left(t, l), tt.want, tt.left)
+			}
 		})
 	}
 }
@@ -117,30 +115,28 @@ func TestBatch_AllLeave(t *testing.T) {
 	for name, wrap := range map[string]func(*remote) store.Store{
 		"one key in a call": func(r *remote) store.Store { return r }, "many": func(r *remote) store.Store { return many{r} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRemote()
-				l := limiter(t, bucket.Config{Store: wrap(r), Limit: bucket.PerSecond(100), OnFailure: bucket.FailClosed, MaxCalls: 2})
-				for range 10 {
-					gate := make(chan struct{})
-					r.set(gate, nil)
-					ctx, cancel := context.WithCancel(t.Context())
-					for _, of := range []context.Context{t.Context(), ctx, ctx} {
-						go func() { _, _ = l.Decide(of, "k") }()
-						synctest.Wait()
-					}
-					cancel()
-					synctest.Wait()
-					close(gate)
+		bubble(t, name, func(t *testing.T) {
+			r := newRemote()
+			l := limiter(t, bucket.Config{Store: wrap(r), Limit: bucket.PerSecond(100), OnFailure: bucket.FailClosed, MaxCalls: 2})
+			for range 10 {
+				gate := make(chan struct{})
+				r.set(gate, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				for _, of := range []context.Context{t.Context(), ctx, ctx} {
+					go func() { _, _ = l.Decide(of, "k") }()
 					synctest.Wait()
 				}
-				r.set(nil, nil)
-				for _, key := range []string{"k", "other"} {
-					if err := l.Take(t.Context(), key, 1); err != nil {
-						t.Errorf("key %s, after all callers of some batches have left: %v", key, err)
-					}
+				cancel()
+				synctest.Wait()
+				close(gate)
+				synctest.Wait()
+			}
+			r.set(nil, nil)
+			for _, key := range []string{"k", "other"} {
+				if err := l.Take(t.Context(), key, 1); err != nil {
+					t.Errorf("key %s, after all callers of some batches have left: %v", key, err)
 				}
-			})
+			}
 		})
 	}
 }

@@ -167,28 +167,26 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 		stops       time.Duration // no call is answered later
 		least, most int64         // decisions of the policy; how many callers are served at once depends on the scheduler
 	}{"answers": {time.Hour, 0, 0}, "stops": {300 * time.Millisecond, 100, 2000 - 128*3}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := slowMany{many: many{newRemote()}, until: time.Now().Add(c.stops)}
-				l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1})
-				var all sync.WaitGroup
-				var byPolicy atomic.Int64
-				for i := range 2000 {
-					all.Go(func() {
-						if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source == bucket.SourcePolicy {
-							byPolicy.Add(1)
-						}
-						if waited := time.Since(s.until); waited > 100*time.Millisecond {
-							t.Errorf("waited for %v after the last answer", waited)
-						}
-					})
-				}
-				all.Wait()
-				if n := byPolicy.Load(); n < c.least || n > c.most {
-					t.Errorf("the policy decided %d, want %d to %d", n, c.least, c.most)
-				}
-				time.Sleep(time.Second)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := slowMany{many: many{newRemote()}, until: time.Now().Add(c.stops)}
+			l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1})
+			var all sync.WaitGroup
+			var byPolicy atomic.Int64
+			for i := range 2000 {
+				all.Go(func() {
+					if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source == bucket.SourcePolicy {
+						byPolicy.Add(1)
+					}
+					if waited := time.Since(s.until); waited > 100*time.Millisecond {
+						t.Errorf("waited for %v after the last answer", waited)
+					}
+				})
+			}
+			all.Wait()
+			if n := byPolicy.Load(); n < c.least || n > c.most {
+				t.Errorf("the policy decided %d, want %d to %d", n, c.least, c.most)
+			}
+			time.Sleep(time.Second)
 		})
 	}
 }

@@ -145,15 +145,12 @@ type Config struct {
 	Hooks Hooks
 }
 
-// withDefaults returns a copy with defaults filled in.
 func (c Config) withDefaults() Config {
 	c.Limit = c.Limit.WithDefaults()
 	c.StoreTimeout = check.Default(c.StoreTimeout, defaultTimeout)
 	c.LeaseFor = check.Default(c.LeaseFor, maxLeaseFor)
 	c.MaxCalls = check.Default(c.MaxCalls, defaultCalls)
-	if c.Hooks.isZero() {
-		c.Hooks = DefaultHooks()
-	}
+	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c
 }
 

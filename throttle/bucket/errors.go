@@ -32,13 +32,11 @@ var (
 // errNil is the error of a Limiter that did not come from New.
 var errNil = errors.New("bucket: nil or zero Limiter: make one with New")
 
-// shedError is an error that is throttle.ErrShed.
 type shedError struct{ text string }
 
 func (e *shedError) Error() string        { return e.text }
 func (e *shedError) Is(target error) bool { return target == throttle.ErrShed }
 
-// storeError is ErrStore with the store's error.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string        { return ErrStore.Error() + ": " + e.err.Error() }

@@ -53,11 +53,6 @@ func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
 // DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
 func DefaultHooks() Hooks { return defaultHooks.Get() }
 
-// isZero reports whether no hook is set.
-func (h *Hooks) isZero() bool {
-	return h.Created == nil && h.Closed == nil && h.StoreCalled == nil && h.Denied == nil && h.Waited == nil && h.StoreWarned == nil
-}
-
 // JoinHooks returns hooks that call all the given hooks, in order. A field that is nil in all of
 // them stays nil.
 func JoinHooks(hooks ...Hooks) Hooks {

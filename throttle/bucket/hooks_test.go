@@ -1,9 +1,13 @@
 package bucket_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +16,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/hook/hooktest"
 )
 
 // heard records the events of hooks.
@@ -45,49 +50,47 @@ func (h *heard) hooks() bucket.Hooks {
 // caller.
 func TestHooks(t *testing.T) {
 	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if store != nil {
-					store = newRemote()
-				}
-				var h heard
-				ctx := context.WithValue(t.Context(), mark{}, 7)
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Second}, Hooks: h.hooks()})
-				for _, n := range []int64{1, 1, 1, 2, 0, -1, 3} { // two are granted, two denied, three nothing that is counted
-					_, _ = l.DecideN(ctx, "k", n)
-				}
-				hurried, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				if err := l.Wait(hurried, "k", 2); !errors.Is(err, bucket.ErrDenied) {
-					t.Errorf("a wait with too short a deadline: %v", err)
-				}
-				if err := l.Wait(ctx, "k", 1); err != nil {
-					t.Error(err)
-				}
-				_ = l.Close()
-				_ = l.Close()
-				wantDenied := []bucket.DenialEvent{
-					{Limiter: l, Key: "k", Tokens: 1, RetryAfter: time.Second},
-					{Limiter: l, Key: "k", Tokens: 2, RetryAfter: 2 * time.Second},
-					{Limiter: l, Key: "k", Tokens: 2, RetryAfter: 2 * time.Second},
-				}
-				if !reflect.DeepEqual(h.denied, wantDenied) {
-					t.Errorf("denied %+v", h.denied)
-				}
-				if len(h.waited) != 2 || !errors.Is(h.waited[0].Err, bucket.ErrDenied) || h.waited[1].Err != nil ||
-					h.waited[1].Duration != time.Second || h.waited[1].Tokens != 1 || h.waited[1].Key != "k" {
-					t.Errorf("waited %+v", h.waited)
-				}
-				if !reflect.DeepEqual(h.of, []any{7, 7, 7, 7, 7}) || h.created != 1 || h.closed != 1 {
-					t.Errorf("contexts %v, created %d, closed %d", h.of, h.created, h.closed)
-				}
-				if s := l.Stats(); s.Denied != 3 || s.Granted != 3 || s.Tokens != 3 {
-					t.Errorf("stats %+v", s)
-				}
-				if asked := len(h.asked); (asked == 0) != (store == nil) {
-					t.Errorf("the store was asked %d times", asked)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			if store != nil {
+				store = newRemote()
+			}
+			var h heard
+			ctx := context.WithValue(t.Context(), mark{}, 7)
+			l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Second}, Hooks: h.hooks()})
+			for _, n := range []int64{1, 1, 1, 2, 0, -1, 3} { // two are granted, two denied, three nothing that is counted
+				_, _ = l.DecideN(ctx, "k", n)
+			}
+			hurried, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			if err := l.Wait(hurried, "k", 2); !errors.Is(err, bucket.ErrDenied) {
+				t.Errorf("a wait with too short a deadline: %v", err)
+			}
+			if err := l.Wait(ctx, "k", 1); err != nil {
+				t.Error(err)
+			}
+			_ = l.Close()
+			_ = l.Close()
+			wantDenied := []bucket.DenialEvent{
+				{Limiter: l, Key: "k", Tokens: 1, RetryAfter: time.Second},
+				{Limiter: l, Key: "k", Tokens: 2, RetryAfter: 2 * time.Second},
+				{Limiter: l, Key: "k", Tokens: 2, RetryAfter: 2 * time.Second},
+			}
+			if !reflect.DeepEqual(h.denied, wantDenied) {
+				t.Errorf("denied %+v", h.denied)
+			}
+			if len(h.waited) != 2 || !errors.Is(h.waited[0].Err, bucket.ErrDenied) || h.waited[1].Err != nil ||
+				h.waited[1].Duration != time.Second || h.waited[1].Tokens != 1 || h.waited[1].Key != "k" {
+				t.Errorf("waited %+v", h.waited)
+			}
+			if !reflect.DeepEqual(h.of, []any{7, 7, 7, 7, 7}) || h.created != 1 || h.closed != 1 {
+				t.Errorf("contexts %v, created %d, closed %d", h.of, h.created, h.closed)
+			}
+			if s := l.Stats(); s.Denied != 3 || s.Granted != 3 || s.Tokens != 3 {
+				t.Errorf("stats %+v", s)
+			}
+			if asked := len(h.asked); (asked == 0) != (store == nil) {
+				t.Errorf("the store was asked %d times", asked)
+			}
 		})
 	}
 }
@@ -120,21 +123,6 @@ func TestHooks_ContextOfStoreCalled(t *testing.T) {
 	})
 }
 
-// TestHooks_DenialOfALocalShare checks that a denial by a local share counts as one of the policy.
-func TestHooks_DenialOfALocalShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFailing()
-		var h heard
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2, Hooks: h.hooks()})
-		for range 3 {
-			_, _ = l.Decide(t.Context(), "k")
-		}
-		if s := l.Stats(); s.FailedOpen != 2 || s.FailedClosed != 1 || s.Denied != 0 || len(h.denied) != 1 || h.denied[0].Source != bucket.SourcePolicy {
-			t.Errorf("%+v, told of %+v", s, h.denied)
-		}
-	})
-}
-
 // panicking are hooks that panic.
 func panicking() bucket.Hooks {
 	return bucket.Hooks{
@@ -157,33 +145,31 @@ func TestHooks_PanicOfStoreCalled(t *testing.T) {
 		"together": func(l *bucket.Limiter) error { return l.Take(context.Background(), "k", 1) },
 		"in line":  func(l *bucket.Limiter) error { return l.Wait(context.Background(), "k", 1) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, gate := newRemote(), make(chan struct{})
-				store.set(gate, nil)
-				var panics atomic.Int64
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
-					StoreCalled: func(context.Context, bucket.StoreEvent) {
-						panics.Add(1)
-						panic("asked")
-					},
-				}})
-				var all sync.WaitGroup
-				for range 50 {
-					all.Go(func() {
-						if err := ask(l); err != nil {
-							t.Errorf("got %v want nil", err)
-						}
-					})
-					synctest.Wait()
-				}
-				close(gate)
-				all.Wait()
+		bubble(t, name, func(t *testing.T) {
+			store, gate := newRemote(), make(chan struct{})
+			store.set(gate, nil)
+			var panics atomic.Int64
+			l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
+				StoreCalled: func(context.Context, bucket.StoreEvent) {
+					panics.Add(1)
+					panic("asked")
+				},
+			}})
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if err := ask(l); err != nil {
+						t.Errorf("got %v want nil", err)
+					}
+				})
 				synctest.Wait()
-				if s := l.Stats(); panics.Load() == 0 || s.HookPanics != uint64(panics.Load()) || s.Granted != 50 || s.Waiting+s.AwaitingStore != 0 {
-					t.Errorf("%d panics: got %+v want 50 granted", panics.Load(), s)
-				}
-			})
+			}
+			close(gate)
+			all.Wait()
+			synctest.Wait()
+			if s := l.Stats(); panics.Load() == 0 || s.HookPanics != uint64(panics.Load()) || s.Granted != 50 || s.Waiting+s.AwaitingStore != 0 {
+				t.Errorf("%d panics: got %+v want 50 granted", panics.Load(), s)
+			}
 		})
 	}
 }
@@ -247,4 +233,60 @@ func TestHooks_CallTheLimiter(t *testing.T) {
 			t.Errorf("told %d times", told.Load())
 		}
 	})
+}
+
+func TestHooks_laws(t *testing.T) {
+	hooktest.Laws[bucket.Hooks]{
+		Join: bucket.JoinHooks, Set: bucket.SetDefaultHooks, Get: bucket.DefaultHooks,
+		Create: func(h bucket.Hooks) { _ = limiter(t, bucket.Config{Limit: bucket.PerSecond(1), Hooks: h}).Close() },
+	}.Check(t)
+}
+
+// TestLogHooks_ForgetClosedLimiters, even if they are used after Close.
+func TestLogHooks_ForgetClosedLimiters(t *testing.T) {
+	hooktest.Collected(t, bucket.LogHooks(slog.New(slog.DiscardHandler)), func(h bucket.Hooks) *bucket.Limiter {
+		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Store: newFailing(), Hooks: h}))
+		_ = l.Close()
+		_, _ = l.Decide(t.Context(), "k")
+		return l
+	})
+}
+
+// TestText compares the texts of events, limits and log records.
+func TestText(t *testing.T) {
+	l := limiter(t, bucket.Config{Name: "mail", Limit: bucket.PerSecond(1)})
+	down := errors.New("down")
+	long := strings.Repeat("k", 100)
+	for want, value := range map[string]fmt.Stringer{
+		`bucket mail: store answered after 2ms, for 3 requests`:                       bucket.StoreEvent{Limiter: l, Duration: 2 * time.Millisecond, Requests: 3},
+		`bucket mail: store failed after 50ms, for 1 requests: down`:                  bucket.StoreEvent{Limiter: l, Duration: 50 * time.Millisecond, Requests: 1, Err: down},
+		`bucket mail: denied 1 tokens of "ann", retry after 1s (source store)`:        bucket.DenialEvent{Limiter: l, Key: "ann", Tokens: 1, RetryAfter: time.Second},
+		`bucket mail: denied 2 tokens of "ann": down`:                                 bucket.DenialEvent{Limiter: l, Key: "ann", Tokens: 2, Err: down},
+		`bucket mail: waited 3s for 2 tokens of "ann"`:                                bucket.WaitEvent{Limiter: l, Key: "ann", Tokens: 2, Duration: 3 * time.Second},
+		`bucket : waited 0s for 0 tokens of "` + long[:64] + `"... (100 bytes): down`: bucket.WaitEvent{Key: long, Err: down},
+		`50 per 1s`:            bucket.PerSecond(50),
+		`50 per 1s, burst 100`: bucket.PerSecond(50).WithBurst(100),
+		`1 per 1h0m0s`:         bucket.Every(time.Hour),
+		`9 per 1m0s, fixed`:    bucket.Limit{Capacity: 9, Period: time.Minute, Algorithm: bucket.Fixed},
+		`no limit set`:         bucket.Limit{},
+	} {
+		if got := value.String(); got != want {
+			t.Errorf("got %q want %q", got, want)
+		}
+	}
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	log.Info("denied", "error", &bucket.DeniedError{Limiter: "mail", Key: long, RetryAfter: time.Second})
+	log.Info("decided", "decision", bucket.Decision{Allowed: true, Granted: 1, Limit: 5, Remaining: 4})
+	want := `level=INFO msg=denied error.limiter=mail error.key="` + long[:64] + `... (100 bytes)" error.retry_after=1s
+level=INFO msg=decided decision.allowed=true decision.granted=1 decision.remaining=4 decision.limit=5` +
+		" decision.retry_after=0s decision.reset_after=0s decision.source=store\n"
+	if got := out.String(); got != want {
+		t.Errorf("logged\n%swant\n%s", got, want)
+	}
 }

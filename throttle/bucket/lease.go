@@ -48,7 +48,6 @@ func (a *lease) decide(limit *Limit) (Decision, bool) {
 	return Decision{}, false
 }
 
-// leaseRoom returns the number of tokens that fit into the lease of a key.
 func (s *keyState) leaseRoom(l *Limiter, limit *Limit) int64 {
 	if l.closing.Load() {
 		return 0
@@ -86,7 +85,6 @@ func (p *part) cacheDenial(l *Limiter, b *batch) {
 	p.activate(l, b.Key, b.shared, min(wait, l.config.LeaseFor))
 }
 
-// forgetDenial drops the cached denial of a key.
 func (p *part) forgetDenial(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +93,6 @@ func (p *part) forgetDenial(key string) {
 	}
 }
 
-// activate keeps a lease for a time from now.
 func (p *part) activate(l *Limiter, key string, s *keyState, d time.Duration) {
 	s.lease.expiresAt = time.Now().Add(d)
 	if !s.lease.active {
@@ -104,7 +101,6 @@ func (p *part) activate(l *Limiter, key string, s *keyState, d time.Duration) {
 	}
 }
 
-// expireLease ends a lease, or starts its timer again if the lease was extended.
 func (p *part) expireLease(l *Limiter, key string, s *keyState) {
 	p.mu.Lock()
 	if left := time.Until(s.lease.expiresAt); left > 0 {

@@ -53,28 +53,26 @@ func TestLease_ServesLaterRequests(t *testing.T) {
 // limiter is closed.
 func TestLease_IsGivenBack(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"in time": 100 * time.Millisecond, "at the end": 0} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}, Lease: 100})
-				for range 3 {
-					_, _ = l.Decide(t.Context(), "k")
+		bubble(t, name, func(t *testing.T) {
+			l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}, Lease: 100})
+			for range 3 {
+				_, _ = l.Decide(t.Context(), "k")
+			}
+			if got := left(t, l); got != 996 { // the limit is so slow that a lease has one token: two batches of two
+				t.Errorf("%d left before, want 996", got)
+			}
+			if time.Sleep(wait); wait == 0 {
+				_ = l.Close()
+			}
+			synctest.Wait()
+			if got := left(t, l); got != 997 {
+				t.Errorf("%d left after, want 997", got)
+			}
+			for range 2 {
+				if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
+					t.Errorf("later: %+v, %v", d, err)
 				}
-				if got := left(t, l); got != 996 { // the limit is so slow that a lease has one token: two batches of two
-					t.Errorf("%d left before, want 996", got)
-				}
-				if time.Sleep(wait); wait == 0 {
-					_ = l.Close()
-				}
-				synctest.Wait()
-				if got := left(t, l); got != 997 {
-					t.Errorf("%d left after, want 997", got)
-				}
-				for range 2 {
-					if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
-						t.Errorf("later: %+v, %v", d, err)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -131,22 +129,6 @@ func TestLease_IsAtMostAQuarterOfTheShare(t *testing.T) {
 				t.Errorf("%+v, %d replicas: %d fetched ahead, want %d", c.limit, c.replica, got, c.want)
 			}
 			time.Sleep(time.Second)
-		}
-	})
-}
-
-// TestLease_HasNoTokensOfAPolicy checks that a store that fails grants no leases.
-func TestLease_HasNoTokensOfAPolicy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFailing()
-		l := leasing(t, store)
-		for range 3 {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourcePolicy || d.Granted != 1 {
-				t.Errorf("%+v, %v", d, err)
-			}
-		}
-		if s := l.Stats(); s.FailedOpen != 3 || s.Tokens != 3 {
-			t.Errorf("stats %+v", s)
 		}
 	})
 }

@@ -16,74 +16,45 @@ import (
 // queue works afterwards.
 func TestLimiter_PanicOfLimitForInWait(t *testing.T) {
 	for name, store := range map[string]store.Store{"in memory": nil, "elsewhere": newRemote()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var hot atomic.Bool
-				var told atomic.Int64
-				l := limiter(t, bucket.Config{
-					Store: store, Limit: bucket.Every(time.Minute),
-					LimitFor: func(string) bucket.Limit {
-						if hot.Load() {
-							panic("limit")
-						}
-						return bucket.Limit{}
-					},
-					Hooks: bucket.Hooks{Waited: func(_ context.Context, e bucket.WaitEvent) {
-						if told.Add(1); hot.Load() && (e.Err == nil || e.Err.Error() != "bucket: panic of Config.LimitFor: limit") {
-							t.Errorf("Waited: got %v want the panic", e.Err)
-						}
-					}},
-				})
-				_, _ = l.Decide(t.Context(), "k")
-				var all sync.WaitGroup
-				for range 3 {
-					all.Go(func() {
-						if got := caught(func() { _ = l.Wait(t.Context(), "k", 1) }); got != "limit" {
-							t.Errorf("Wait: got panic %v want limit", got)
-						}
-					})
-				}
-				synctest.Wait()
-				hot.Store(true)
-				time.Sleep(time.Minute)
-				all.Wait()
-				hot.Store(false)
-				if s := l.Stats(); s.Waiting != 0 || s.HookPanics != 0 || told.Load() != 3 {
-					t.Errorf("got %+v, %d told want nobody waiting, three told", s, told.Load())
-				}
-				if err := l.Wait(t.Context(), "k", 1); err != nil {
-					t.Errorf("the next: got %v want nil", err)
-				}
+		bubble(t, name, func(t *testing.T) {
+			var hot atomic.Bool
+			var told atomic.Int64
+			l := limiter(t, bucket.Config{
+				Store: store, Limit: bucket.Every(time.Minute),
+				LimitFor: func(string) bucket.Limit {
+					if hot.Load() {
+						panic("limit")
+					}
+					return bucket.Limit{}
+				},
+				Hooks: bucket.Hooks{Waited: func(_ context.Context, e bucket.WaitEvent) {
+					if told.Add(1); hot.Load() && (e.Err == nil || e.Err.Error() != "bucket: panic of Config.LimitFor: limit") {
+						t.Errorf("Waited: got %v want the panic", e.Err)
+					}
+				}},
 			})
+			_, _ = l.Decide(t.Context(), "k")
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if got := caught(func() { _ = l.Wait(t.Context(), "k", 1) }); got != "limit" {
+						t.Errorf("Wait: got panic %v want limit", got)
+					}
+				})
+			}
+			synctest.Wait()
+			hot.Store(true)
+			time.Sleep(time.Minute)
+			all.Wait()
+			hot.Store(false)
+			if s := l.Stats(); s.Waiting != 0 || s.HookPanics != 0 || told.Load() != 3 {
+				t.Errorf("got %+v, %d told want nobody waiting, three told", s, told.Load())
+			}
+			if err := l.Wait(t.Context(), "k", 1); err != nil {
+				t.Errorf("the next: got %v want nil", err)
+			}
 		})
 	}
-}
-
-// TestLimiter_PanicOfLimitForWithoutACaller checks that the panic is counted if tokens are given
-// back for a caller that has left.
-func TestLimiter_PanicOfLimitForWithoutACaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, leave := context.WithCancel(t.Context())
-		left := make(chan struct{})
-		calls := 0
-		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
-			switch calls++; calls {
-			case 4: // the line asks when the token has come back, for one who leaves at that moment
-				leave()
-				<-left
-			case 5:
-				panic("limit")
-			}
-			return bucket.Limit{}
-		}})
-		_, _ = l.Decide(t.Context(), "k")
-		_ = l.Wait(ctx, "k", 1)
-		close(left)
-		synctest.Wait()
-		if s := l.Stats(); calls != 5 || s.HookPanics != 1 || s.Waiting != 0 {
-			t.Errorf("got %d calls, %+v want 5, one panic", calls, s)
-		}
-	})
 }
 
 // TestLimiter_PanicOfLimitForAfterALateAnswer checks that the panic is counted, and not as a
@@ -91,7 +62,7 @@ func TestLimiter_PanicOfLimitForWithoutACaller(t *testing.T) {
 func TestLimiter_PanicOfLimitForAfterALateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hot, thaw := atomic.Bool{}, make(chan struct{})
-		l := limiter(t, bucket.Config{Store: slow{bucket.NewMemoryStore(), thaw}, Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
+		l := limiter(t, bucket.Config{Store: slow(bucket.NewMemoryStore(), thaw), Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
 			if hot.Load() {
 				panic("limit")
 			}

@@ -115,18 +115,3 @@ func TestLimiter_NilOrZero(t *testing.T) {
 		}
 	}
 }
-
-// TestLimiter_CloseInHook calls Close from the hook Closed.
-func TestLimiter_CloseInHook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(l *bucket.Limiter) { _ = l.Close() }}}))
-		done := make(chan struct{})
-		go func() { _ = l.Close(); close(done) }()
-		synctest.Wait()
-		select {
-		case <-done:
-		default:
-			t.Fatal("Close hangs")
-		}
-	})
-}

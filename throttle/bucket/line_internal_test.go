@@ -15,6 +15,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
+// elsewhere is a store in memory that a limiter treats as remote.
+type elsewhere struct{ *MemoryStore }
+
+func (elsewhere) Cancelable() bool { return true }
+
 // fickle is a store that is slow at times, fails, and finds no connection. After all that, it has decided nothing.
 type fickle struct {
 	elsewhere
@@ -56,8 +61,8 @@ func (m fickleMany) TakeMany(ctx context.Context, rs []store.Request) []store.An
 	return answers
 }
 
-// TestLine_Random lets callers of few keys ask and leave at random times. All end, no state is left, and no
-// caller got a token that is still in its bucket.
+// TestLine_Random lets callers of few keys ask, wait and leave at random times, with leases and without. All end, no state
+// is left, and no caller got a token that is still in its bucket.
 func TestLine_Random(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,7 +72,7 @@ func TestLine_Random(t *testing.T) {
 				s = fickleMany{m}
 			}
 			const capacity = 1e6
-			l := Must(New(Config{Name: "x", Store: s, Limit: Limit{Capacity: capacity, Period: 1000 * time.Hour, Algorithm: Fixed}, OnFailure: FailClosed, MaxCalls: 3}))
+			l := Must(New(Config{Name: "x", Store: s, Limit: Limit{Capacity: capacity, Period: 1000 * time.Hour, Algorithm: Fixed}, OnFailure: FailClosed, MaxCalls: 3, Lease: int64(seed % 3)}))
 			var granted atomic.Int64
 			var all sync.WaitGroup
 			for i := range 60 {
@@ -79,7 +84,11 @@ func TestLine_Random(t *testing.T) {
 							ctx = t.Context()
 						}
 						n := 1 + max(0, random.Int64N(5)-3)
-						if d, err := l.DecideN(ctx, strconv.Itoa(random.IntN(9)), n); err == nil {
+						if key := strconv.Itoa(random.IntN(9)); random.IntN(8) == 0 {
+							if l.Wait(ctx, key, n) == nil {
+								granted.Add(n)
+							}
+						} else if d, err := l.DecideN(ctx, key, n); err == nil {
 							granted.Add(d.Granted)
 						}
 						cancel()
@@ -91,9 +100,11 @@ func TestLine_Random(t *testing.T) {
 			time.Sleep(time.Second) // late tokens are given back
 			p := l.whole
 			p.mu.Lock()
-			if len(p.keys)+len(p.line)+p.calls > 0 {
-				t.Errorf("seed %d: %d keys, %d batches and %d calls are left", seed, len(p.keys), len(p.line), p.calls)
+			l.queues.mu.Lock()
+			if len(p.keys)+len(p.line)+p.calls+len(l.queues.byKey) > 0 {
+				t.Errorf("seed %d: %d keys, %d batches, %d calls and %d queues are left", seed, len(p.keys), len(p.line), p.calls, len(l.queues.byKey))
 			}
+			l.queues.mu.Unlock()
 			p.mu.Unlock()
 			gone := int64(0)
 			for i := range 9 {

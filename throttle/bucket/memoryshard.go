@@ -24,12 +24,10 @@ type memoryShard struct {
 // memoryList is the head of a list of the buckets whose hashes have the same lowest bits.
 type memoryList = atomic.Pointer[memoryBucket]
 
-// listOf returns the list of a hash.
 func listOf(table []memoryList, hash uint64) *memoryList {
 	return &table[hash&uint64(len(table)-1)]
 }
 
-// find returns the bucket of a key, or nil.
 func (p *memoryShard) find(hash uint64, key string) *memoryBucket {
 	b := listOf(*p.table.Load(), hash).Load()
 	for b != nil && b.key != key {
@@ -77,7 +75,6 @@ func (p *memoryShard) rebuild(buckets []*memoryBucket) {
 	p.table.Store(&table)
 }
 
-// push puts a bucket at the head of its list.
 func push(table []memoryList, b *memoryBucket) {
 	list := listOf(table, b.hash)
 	b.next.Store(list.Load())

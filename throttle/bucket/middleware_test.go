@@ -54,21 +54,14 @@ func TestMiddleware(t *testing.T) {
 	})
 }
 
-func TestMiddleware_WithoutTheStore(t *testing.T) {
-	store := newFailing()
-	l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed})
-	h := bucket.Middleware(l, bucket.MiddlewareConfig{Silent: true})(http.NotFoundHandler())
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	if got := w.Result().Header; w.Code != http.StatusServiceUnavailable || got.Get("Retry-After") != "1" || got.Get("RateLimit") != "" {
-		t.Errorf("got %d, %v", w.Code, got)
-	}
+// TestMiddleware_ClientIsGone checks that a client that has disconnected gets no response.
+func TestMiddleware_ClientIsGone(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	w = httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+	w := httptest.NewRecorder()
+	costing(limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), 1).ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
 	if w.Body.Len() > 0 {
-		t.Errorf("responded to a client that is gone: %s", w.Body)
+		t.Errorf("got %s want no response", w.Body)
 	}
 }
 
@@ -97,8 +90,7 @@ func TestMiddleware_TwoLimits(t *testing.T) {
 	all := limiter(t, bucket.Config{Name: "all", Limit: bucket.PerSecond(100)})
 	one := limiter(t, bucket.Config{Name: "one", Limit: bucket.PerSecond(10)})
 	h := bucket.Middleware(all, bucket.MiddlewareConfig{})(bucket.Middleware(one, bucket.MiddlewareConfig{})(http.NotFoundHandler()))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	w := get(t, h)
 	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
 		if got := strings.Join(w.Result().Header.Values(name), ", "); !strings.Contains(got, `"all"`) || !strings.Contains(got, `"one"`) {
 			t.Errorf("%s: %s", name, got)
@@ -137,8 +129,7 @@ func TestMiddleware_WithinThrottles(t *testing.T) {
 			for _, th := range []*throttle.Throttle{inner, outer} {
 				h = httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(wrap(h))
 			}
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			w := get(t, h)
 			if w.Code != tt.status {
 				t.Errorf("%s, %s: got status %d want %d", tt.name, between, w.Code, tt.status)
 			}

@@ -16,7 +16,6 @@ func addRateLimit(h http.Header, name string, limit Limit, d Decision) {
 	h.Add("RateLimit", name+";r="+fieldInteger(d.Remaining)+";t="+fieldSeconds(untilNext(limit, d)))
 }
 
-// windowOf returns the time in which an empty bucket fills.
 func windowOf(limit Limit) time.Duration {
 	if limit.Algorithm == Continuous {
 		return time.Duration(limit.Capacity) * limit.Interval()

@@ -29,10 +29,7 @@ func TestMiddleware_RateLimitFields(t *testing.T) {
 		{"huge", bucket.Config{Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}}, `"test";q=999999999999999;w=1`, `"test";r=999999999999999;t=1`},
 		{"fails open", bucket.Config{Store: down, Limit: bucket.PerSecond(100)}, "", ""},
 	} {
-		w := httptest.NewRecorder()
-		bucket.Middleware(limiter(t, tt.c), bucket.MiddlewareConfig{})(http.NotFoundHandler()).
-			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		if h := w.Result().Header; h.Get("RateLimit-Policy") != tt.policy || h.Get("RateLimit") != tt.limit {
+		if h := get(t, bucket.Middleware(limiter(t, tt.c), bucket.MiddlewareConfig{})(http.NotFoundHandler())).Header(); h.Get("RateLimit-Policy") != tt.policy || h.Get("RateLimit") != tt.limit {
 			t.Errorf("%s: got %q and %q want %q and %q", tt.name, h.Get("RateLimit-Policy"), h.Get("RateLimit"), tt.policy, tt.limit)
 		}
 	}
@@ -47,10 +44,7 @@ func TestMiddleware_Reset(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := limiter(t, bucket.Config{Limit: limit})
 			for _, cost := range []int64{0, 1, 1, 0, 2, 1, 4} {
-				w := httptest.NewRecorder()
-				bucket.Middleware(l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return cost }})(http.NotFoundHandler()).
-					ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-				remaining, reset := rateLimitOf(t, w.Result().Header)
+				remaining, reset := rateLimitOf(t, get(t, costing(l, cost)).Header())
 				if remaining == limit.Capacity {
 					if reset != 0 {
 						t.Errorf("%v: a full bucket has t=%d want 0", limit, reset)
@@ -82,15 +76,13 @@ func TestMiddleware_RetryAfter(t *testing.T) {
 			l := limiter(t, bucket.Config{Limit: limit})
 			for i := range 100 {
 				cost := int64(i)%limit.Capacity + 1
-				w := httptest.NewRecorder()
-				bucket.Middleware(l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return cost }})(http.NotFoundHandler()).
-					ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+				w := get(t, costing(l, cost))
 				time.Sleep(70 * time.Millisecond)
 				if w.Code != http.StatusTooManyRequests {
 					continue
 				}
 				denied++
-				_, reset := rateLimitOf(t, w.Result().Header)
+				_, reset := rateLimitOf(t, w.Header())
 				if retry, err := strconv.ParseInt(w.Header().Get("Retry-After"), 10, 64); err != nil || retry < reset {
 					t.Fatalf("%v, cost %d: got Retry-After %d (%v) before t=%d", limit, cost, retry, err, reset)
 				}
@@ -105,20 +97,27 @@ func TestMiddleware_RetryAfter(t *testing.T) {
 // TestMiddleware_RetryAfterOfAStore checks the same for a store whose bucket is full later than it
 // says that tokens are available.
 func TestMiddleware_RetryAfterOfAStore(t *testing.T) {
-	l := limiter(t, bucket.Config{Store: denying{}, Limit: bucket.Limit{Capacity: 2, Period: time.Minute, Algorithm: bucket.Fixed}})
-	w := httptest.NewRecorder()
-	bucket.Middleware(l, bucket.MiddlewareConfig{})(http.NotFoundHandler()).
-		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	denies := func(context.Context, store.Request) (bucket.Decision, error) {
+		return bucket.Decision{Limit: 2, RetryAfter: time.Second, ResetAfter: time.Minute}, nil
+	}
+	l := limiter(t, bucket.Config{Store: faked{take: denies}, Limit: bucket.Limit{Capacity: 2, Period: time.Minute, Algorithm: bucket.Fixed}})
+	w := get(t, costing(l, 1))
 	if got := w.Header().Get("RateLimit"); w.Header().Get("Retry-After") != "1" || !strings.HasSuffix(got, ";t=1") {
 		t.Errorf("got Retry-After %s and RateLimit %s want 1 and t=1", w.Header().Get("Retry-After"), got)
 	}
 }
 
-// denying is a remote store that denies every request.
-type denying struct{ store.Store }
+// get makes a request.
+func get(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	return w
+}
 
-func (denying) Take(context.Context, store.Request) (bucket.Decision, error) {
-	return bucket.Decision{Limit: 2, RetryAfter: time.Second, ResetAfter: time.Minute}, nil
+// costing returns a limited handler whose requests have a cost.
+func costing(l *bucket.Limiter, cost int64) http.Handler {
+	return bucket.Middleware(l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return cost }})(http.NotFoundHandler())
 }
 
 // rateLimitOf returns r and t of a response.

@@ -44,7 +44,6 @@ func problemOf(d Decision, err error) problem {
 	return p
 }
 
-// write responds with the problem.
 func (p *problem) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if p.retryAfter > 0 {

@@ -52,10 +52,12 @@ func TestMiddleware_Problems(t *testing.T) {
 		h := bucket.Middleware(limiter(t, tt.c), bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }, Silent: tt.silent})(http.NotFoundHandler())
 		var w *httptest.ResponseRecorder
 		for range 2 { // the second finds too few tokens
-			w = httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			w = get(t, h)
 		}
 		var got map[string]any
+		if h := w.Header(); (w.Code == http.StatusServiceUnavailable) != (h.Get("Retry-After") == "1") || tt.silent && h.Get("RateLimit") != "" {
+			t.Errorf("%s: got status %d and %v", tt.name, w.Code, h)
+		}
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || !reflect.DeepEqual(got, tt.want) || float64(w.Code) != tt.want["status"] {
 			t.Errorf("%s: got %d, %v (%v)\nwant %v", tt.name, w.Code, w.Body, err, tt.want)
 		}

@@ -42,7 +42,6 @@ func (l *Limiter) newPart() *part {
 	})}
 }
 
-// judge returns what an error of the store shows about it.
 func judge(err error) remote.Verdict {
 	switch {
 	case err == nil:
@@ -53,7 +52,6 @@ func judge(err error) remote.Verdict {
 	return remote.Failed
 }
 
-// partOf returns the part of the store with a key.
 func (l *Limiter) partOf(key string) *part {
 	if l.parted == nil {
 		return l.whole
@@ -66,7 +64,6 @@ func (l *Limiter) partOf(key string) *part {
 	return p.(*part)
 }
 
-// eachPart calls f with each part.
 func (l *Limiter) eachPart(f func(*part)) {
 	f(l.whole)
 	l.parts.Range(func(_, p any) bool {
@@ -83,7 +80,6 @@ func (l *Limiter) maxCalls() int {
 	return l.config.MaxCalls
 }
 
-// state returns the state of a key. It creates a missing one.
 func (p *part) state(key string) *keyState {
 	s := p.keys[key]
 	if s == nil {

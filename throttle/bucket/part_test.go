@@ -51,39 +51,37 @@ func TestPart_OneOfThreeServersFails(t *testing.T) {
 	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {
 		for _, parted := range []bool{false, true} {
 			for _, perSecond := range []int{10, 1000} {
-				t.Run(fmt.Sprintf("%s, parted %t, %d/s", name, parted, perSecond), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := &sharded{Store: bucket.NewMemoryStore(), hangs: hangs}
-						s.sick.Store(true)
-						c := bucket.Config{Store: s, Limit: bucket.PerSecond(1000)}
-						if parted {
-							c.Store = cluster{s}
-						}
-						l := limiter(t, c)
-						var all sync.WaitGroup
-						var healthy, byStore atomic.Int64
-						random := rand.New(rand.NewPCG(1, 2))
-						for range 3000 {
-							key := strconv.Itoa(random.IntN(1000))
-							all.Go(func() {
-								d, err := l.Decide(t.Context(), key)
-								if err != nil {
-									t.Error(err)
+				bubble(t, fmt.Sprintf("%s, parted %t, %d/s", name, parted, perSecond), func(t *testing.T) {
+					s := &sharded{Store: bucket.NewMemoryStore(), hangs: hangs}
+					s.sick.Store(true)
+					c := bucket.Config{Store: s, Limit: bucket.PerSecond(1000)}
+					if parted {
+						c.Store = cluster{s}
+					}
+					l := limiter(t, c)
+					var all sync.WaitGroup
+					var healthy, byStore atomic.Int64
+					random := rand.New(rand.NewPCG(1, 2))
+					for range 3000 {
+						key := strconv.Itoa(random.IntN(1000))
+						all.Go(func() {
+							d, err := l.Decide(t.Context(), key)
+							if err != nil {
+								t.Error(err)
+							}
+							if serverOf(key) > 0 {
+								healthy.Add(1)
+								if d.Source == bucket.SourceStore {
+									byStore.Add(1)
 								}
-								if serverOf(key) > 0 {
-									healthy.Add(1)
-									if d.Source == bucket.SourceStore {
-										byStore.Add(1)
-									}
-								}
-							})
-							time.Sleep(time.Second / time.Duration(perSecond))
-						}
-						all.Wait()
-						if byStore.Load()*100 < healthy.Load()*99 {
-							t.Errorf("%d of %d requests for healthy servers were decided by the store, want 99 %%", byStore.Load(), healthy.Load())
-						}
-					})
+							}
+						})
+						time.Sleep(time.Second / time.Duration(perSecond))
+					}
+					all.Wait()
+					if byStore.Load()*100 < healthy.Load()*99 {
+						t.Errorf("%d of %d requests for healthy servers were decided by the store, want 99 %%", byStore.Load(), healthy.Load())
+					}
 				})
 			}
 		}
@@ -172,29 +170,22 @@ func TestPart_MaxCalls(t *testing.T) {
 	})
 }
 
-// pool is a store with few connections. A request waits for one until its context ends.
-type pool struct {
-	store.Store
-	connections chan struct{}
-}
-
-func (p pool) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	select {
-	case p.connections <- struct{}{}:
-	case <-ctx.Done():
-		return bucket.Decision{}, ctx.Err()
-	}
-	time.Sleep(2 * time.Millisecond)
-	<-p.connections
-	return p.Store.Take(ctx, r)
-}
-
 // TestLoad_KeepsTheLimit floods a healthy store with random keys. A limited key must not get more
 // than twice its limit.
 func TestLoad_KeepsTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, length = 300, 2 * time.Second
-		s := pool{bucket.NewMemoryStore(), make(chan struct{}, 8)}
+		memory, connections := bucket.NewMemoryStore(), make(chan struct{}, 8)
+		s := faked{memory, func(ctx context.Context, r store.Request) (bucket.Decision, error) {
+			select {
+			case connections <- struct{}{}:
+			case <-ctx.Done():
+				return bucket.Decision{}, ctx.Err()
+			}
+			time.Sleep(2 * time.Millisecond)
+			<-connections
+			return memory.Take(ctx, r)
+		}}
 		l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}})
 		ctx, cancel := context.WithTimeout(t.Context(), length)
 		defer cancel()
@@ -235,34 +226,32 @@ func TestDeadline_BelowTheTimeout(t *testing.T) {
 		{"prompt", func(r *remote) store.Store { return cancelable{r} }},
 		{"many", func(r *remote) store.Store { return many{r} }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				hung := newRemote()
-				hung.set(make(chan struct{}), nil)
-				l := limiter(t, bucket.Config{Store: tt.store(hung), Limit: bucket.PerSecond(1)})
-				decide := func() {
-					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-					defer cancel()
-					begun := time.Now()
-					d, err := l.Decide(ctx, "k")
-					if err != nil || d.Source != bucket.SourcePolicy || time.Since(begun) > 16*time.Millisecond {
-						t.Errorf("got %+v, %v after %v, want the policy after 16ms", d, err, time.Since(begun))
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			hung := newRemote()
+			hung.set(make(chan struct{}), nil)
+			l := limiter(t, bucket.Config{Store: tt.store(hung), Limit: bucket.PerSecond(1)})
+			decide := func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				defer cancel()
+				begun := time.Now()
+				d, err := l.Decide(ctx, "k")
+				if err != nil || d.Source != bucket.SourcePolicy || time.Since(begun) > 16*time.Millisecond {
+					t.Errorf("got %+v, %v after %v, want the policy after 16ms", d, err, time.Since(begun))
 				}
-				for range 60 { // some while a call of another one is in flight
-					go decide()
-					time.Sleep(15 * time.Millisecond)
-				}
-				synctest.Wait()
-				before := hung.calls.Load()
-				for range 10 {
-					decide()
-				}
-				if calls := hung.calls.Load() - before; calls > 1 {
-					t.Errorf("%d calls, want a pause after 60 without an answer", calls)
-				}
-				time.Sleep(time.Second)
-			})
+			}
+			for range 60 { // some while a call of another one is in flight
+				go decide()
+				time.Sleep(15 * time.Millisecond)
+			}
+			synctest.Wait()
+			before := hung.calls.Load()
+			for range 10 {
+				decide()
+			}
+			if calls := hung.calls.Load() - before; calls > 1 {
+				t.Errorf("%d calls, want a pause after 60 without an answer", calls)
+			}
+			time.Sleep(time.Second)
 		})
 	}
 }

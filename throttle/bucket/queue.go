@@ -32,7 +32,6 @@ type queue struct {
 	changed chan struct{} // a waiter has left, or stale was set
 }
 
-// empty reports whether no call waits for a key.
 func (qs *queues) empty(key string) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -65,7 +64,6 @@ func (l *Limiter) enqueue(key string, limit *Limit, w *waiter) {
 	}
 }
 
-// leave marks a waiter as gone.
 func (qs *queues) leave(key string, w *waiter) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -85,7 +83,6 @@ func (qs *queues) recheck(key string) {
 	}
 }
 
-// recheckAll makes all queues call the store.
 func (qs *queues) recheckAll() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -95,7 +92,6 @@ func (qs *queues) recheckAll() {
 	}
 }
 
-// wake wakes the goroutine of the queue.
 func (q *queue) wake() {
 	select {
 	case q.changed <- struct{}{}:

@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,25 @@ func TestQueue_HugeRequests(t *testing.T) {
 	})
 }
 
+// TestQueue_CenturiesAhead checks a waiter whose tokens come after more nanoseconds than 63 bits hold, and 64 bits.
+func TestQueue_CenturiesAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: 366 * 24 * time.Hour}})
+		hurried, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for key, ahead := range map[string]int{"63 bits": 41, "64 bits": 70} {
+			for range ahead {
+				go func() { _ = l.Wait(t.Context(), key, 10) }()
+			}
+			synctest.Wait()
+			var denied *bucket.DeniedError
+			if err := l.Wait(hurried, key, 10); !errors.As(err, &denied) || denied.RetryAfter != math.MaxInt64 {
+				t.Errorf("%s: got %v want a denial for the longest time", key, err)
+			}
+		}
+	})
+}
+
 // TestQueue_ForgetsDeniedWaiters checks that a waiter that was denied at once does not delay
 // others, also after more than maxBatch of them.
 func TestQueue_ForgetsDeniedWaiters(t *testing.T) {
@@ -108,36 +128,34 @@ func TestQueue_ForgetsWaitersThatLeft(t *testing.T) {
 		{"many that left", 1, 20, 1, 0, 1, 5 * time.Second, time.Second},
 		{"one that is too late", 100, 1, 100, 50 * time.Second, 1, 60 * time.Second, time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, gate := newRemote(), make(chan struct{})
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Second}, StoreTimeout: time.Minute})
-				_, _ = l.DecideN(t.Context(), "k", tt.capacity)
-				store.set(gate, nil)
-				ctx, leave := context.WithCancel(t.Context())
-				if tt.deadline > 0 {
-					ctx, leave = context.WithTimeout(t.Context(), tt.deadline)
-				}
-				defer leave()
-				for range tt.ahead {
-					go func() { _ = l.Wait(ctx, "k", tt.want) }()
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			store, gate := newRemote(), make(chan struct{})
+			l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Second}, StoreTimeout: time.Minute})
+			_, _ = l.DecideN(t.Context(), "k", tt.capacity)
+			store.set(gate, nil)
+			ctx, leave := context.WithCancel(t.Context())
+			if tt.deadline > 0 {
+				ctx, leave = context.WithTimeout(t.Context(), tt.deadline)
+			}
+			defer leave()
+			for range tt.ahead {
+				go func() { _ = l.Wait(ctx, "k", tt.want) }()
+			}
+			synctest.Wait()
+			if tt.deadline == 0 {
+				leave()
 				synctest.Wait()
-				if tt.deadline == 0 {
-					leave()
-					synctest.Wait()
-				}
-				begun, served := time.Now(), make(chan error)
-				hurried, cancel := context.WithTimeout(t.Context(), tt.patience)
-				defer cancel()
-				go func() { served <- l.Wait(hurried, "k", tt.wants) }()
-				synctest.Wait()
-				store.set(nil, nil)
-				close(gate)
-				if err := <-served; err != nil || time.Since(begun) != tt.served {
-					t.Errorf("got %v after %v want the tokens after %v", err, time.Since(begun), tt.served)
-				}
-			})
+			}
+			begun, served := time.Now(), make(chan error)
+			hurried, cancel := context.WithTimeout(t.Context(), tt.patience)
+			defer cancel()
+			go func() { served <- l.Wait(hurried, "k", tt.wants) }()
+			synctest.Wait()
+			store.set(nil, nil)
+			close(gate)
+			if err := <-served; err != nil || time.Since(begun) != tt.served {
+				t.Errorf("got %v after %v want the tokens after %v", err, time.Since(begun), tt.served)
+			}
 		})
 	}
 }
@@ -248,33 +266,6 @@ func TestWait_DeniesALateWaiterOfAPolicy(t *testing.T) {
 		time.Sleep(2 * time.Second) // a rest of the store's, and a look
 		if s := l.Stats(); s.Granted != 1 || s.Waiting != 0 {
 			t.Errorf("soon after the store is back: got %+v want the waiter served", s)
-		}
-	})
-}
-
-// TestQueue_TokensOfAWaiterThatLeft checks that its tokens go to the next waiter without a store
-// call, or back to the store.
-func TestQueue_TokensOfAWaiterThatLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		ctx, leave := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { _ = l.Wait(ctx, "k", 5) }() // is asked for
-		synctest.Wait()
-		go func() { _ = l.Wait(ctx, "k", 1) }()
-		go func() { served <- l.Wait(t.Context(), "k", 2) }()
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		if err, calls := <-served, store.calls.Load(); err != nil || calls != 1 {
-			t.Errorf("got %v by %d calls want to be served by the only one", err, calls)
-		}
-		if got := left(t, l); got != 7 {
-			t.Errorf("got %d left want 7: two of nine are used", got)
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// serve serves a queue until it is empty.
 func (l *Limiter) serve(key string, q *queue) {
 	spare := int64(0) // granted by the store, but the waiter had left, or too few for the first waiter
 	for {
@@ -102,7 +101,6 @@ func (l *Limiter) takeFor(key string, limit *Limit, d demand, collect bool) (Dec
 	return l.ask(context.Background(), r, d.waiters)
 }
 
-// sleep waits for a time, or until the queue has changed.
 func (q *queue) sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

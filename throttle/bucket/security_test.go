@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -66,29 +65,6 @@ func TestMiddleware_DoesNotShowKeys(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 		if !seen[status] {
 			t.Errorf("got statuses %v want %d among them", seen, status)
-		}
-	}
-}
-
-// TestMiddleware_Cost checks that no cost adds tokens, also a negative one.
-func TestMiddleware_Cost(t *testing.T) {
-	for _, cost := range []int64{-1, math.MinInt64, math.MaxInt64, math.MaxInt64 - 1} {
-		l, err := New(Config{Name: "x", Limit: Limit{Capacity: 2, Period: time.Hour}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, err := l.DecideN(t.Context(), "k", 2); err != nil || !d.Allowed {
-			t.Fatalf("got %+v, %v want both tokens", d, err)
-		}
-		served := 0
-		handler := Middleware(l, MiddlewareConfig{
-			Key: func(*http.Request) string { return "k" }, Cost: func(*http.Request) int64 { return cost },
-		})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
-		for range 3 {
-			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-		}
-		if d, _ := l.Decide(t.Context(), "k"); d.Allowed || served > 0 {
-			t.Errorf("cost %d: %d requests were served and there is a token: %v, want none", cost, served, d.Allowed)
 		}
 	}
 }

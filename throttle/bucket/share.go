@@ -42,7 +42,6 @@ func newLocalShare(replicas int) *localShare {
 	return &localShare{MemoryStore: NewMemoryStore(), replicas: replicas}
 }
 
-// of returns the share of a limit.
 func (s *localShare) of(l Limit) Limit {
 	if s.replicas > 0 {
 		return shareOf(l, float64(s.replicas))

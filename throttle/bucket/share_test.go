@@ -34,19 +34,15 @@ func TestLocalShare_Spends(t *testing.T) {
 	})
 }
 
-// lateStore answers after the caller has gone.
-type lateStore struct{ store.Store }
-
-func (s lateStore) Take(_ context.Context, q store.Request) (bucket.Decision, error) {
-	time.Sleep(time.Second)
-	return s.Store.Take(context.Background(), q)
-}
-
 // TestLocalShare_LateAnswers checks that the share gets no tokens from answers that come too late.
 func TestLocalShare_LateAnswers(t *testing.T) {
 	for name, n := range map[string]int64{"of one token": 1, "of two": 2} {
 		synctest.Test(t, func(t *testing.T) {
-			s := lateStore{newRemote()}
+			memory := newRemote()
+			s := faked{memory, func(_ context.Context, r store.Request) (bucket.Decision, error) {
+				time.Sleep(time.Second) // after the caller has gone
+				return memory.Take(context.Background(), r)
+			}}
 			l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}})
 			granted := int64(0)
 			for range 20 {
@@ -64,22 +60,18 @@ func TestLocalShare_LateAnswers(t *testing.T) {
 	}
 }
 
-// slowStore answers after a random time, so that answers come in another order than the store decides.
-type slowStore struct{ store.Store }
-
-func (s slowStore) Take(ctx context.Context, q store.Request) (bucket.Decision, error) {
-	d, err := s.Store.Take(ctx, q)
-	time.Sleep(rand.N(10 * time.Millisecond))
-	return d, err
-}
-
 // TestLocalShare_AnswersOutOfOrder wants a process that is alone to have the whole limit.
 func TestLocalShare_AnswersOutOfOrder(t *testing.T) {
 	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newRemote()
+			outOfOrder := faked{s, func(ctx context.Context, r store.Request) (bucket.Decision, error) {
+				d, err := s.Take(ctx, r)
+				time.Sleep(rand.N(10 * time.Millisecond)) // answers come in another order than the store decides
+				return d, err
+			}}
 			l := limiter(t, bucket.Config{
-				Store: slowStore{s}, OneByOne: true, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second, Algorithm: a},
+				Store: outOfOrder, OneByOne: true, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second, Algorithm: a},
 			})
 			end := time.Now().Add(5500 * time.Millisecond)
 			var all sync.WaitGroup
@@ -117,43 +109,41 @@ func TestLocalShare_EstimatesProcesses(t *testing.T) {
 	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
 		for name, apart := range map[string]bool{"shared": false, "apart": true} {
 			for _, n := range []int{1, 2, 5} {
-				t.Run(a.String()+" "+name+" "+strconv.Itoa(n), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := newRemote()
-						var all []*bucket.Limiter
-						for range n {
-							all = append(all, limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 100, Refill: 100, Period: time.Second, Algorithm: a}}))
-						}
-						ask := func() (granted int) {
-							for range 100 {
-								for i, l := range all {
-									key := "k"
-									if apart {
-										key = strconv.Itoa(i)
-									}
-									if l.Allow(t.Context(), key) {
-										granted++
-									}
+				bubble(t, a.String()+" "+name+" "+strconv.Itoa(n), func(t *testing.T) {
+					s := newRemote()
+					var all []*bucket.Limiter
+					for range n {
+						all = append(all, limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 100, Refill: 100, Period: time.Second, Algorithm: a}}))
+					}
+					ask := func() (granted int) {
+						for range 100 {
+							for i, l := range all {
+								key := "k"
+								if apart {
+									key = strconv.Itoa(i)
 								}
-								time.Sleep(5 * time.Millisecond)
+								if l.Allow(t.Context(), key) {
+									granted++
+								}
 							}
-							return granted
+							time.Sleep(5 * time.Millisecond)
 						}
-						for range 10 {
-							ask()
-						}
-						s.set(nil, errDown)
-						got, want := 0, 500
-						for range 10 {
-							got += ask()
-						}
-						if apart {
-							want = 500 * n
-						}
-						if got < want*3/4 || got > want*5/4 {
-							t.Errorf("%d granted in 5 s without a store, want about %d", got, want)
-						}
-					})
+						return granted
+					}
+					for range 10 {
+						ask()
+					}
+					s.set(nil, errDown)
+					got, want := 0, 500
+					for range 10 {
+						got += ask()
+					}
+					if apart {
+						want = 500 * n
+					}
+					if got < want*3/4 || got > want*5/4 {
+						t.Errorf("%d granted in 5 s without a store, want about %d", got, want)
+					}
 				})
 			}
 		}

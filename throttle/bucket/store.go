@@ -85,7 +85,6 @@ func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	return l.returnTo(ctx, key, l.limitOf(key).Limit, n)
 }
 
-// returnTo gives tokens back to a bucket of a limit.
 func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64) error {
 	defer l.queues.recheck(key)
 	if l.memory != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,35 +22,39 @@ func TestPolicy(t *testing.T) {
 			err     error
 		}{{bucket.FailurePolicy(0), 2, nil}, {bucket.FailOpen, 10, nil}, {bucket.FailClosed, 0, bucket.ErrStore}, {bucket.LocalShare, 2, nil}}
 		for _, tt := range tests {
-			t.Run(fmt.Sprint(tt.policy, hang), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := newRemote()
-					if store.set(nil, errDown); hang {
-						store.set(make(chan struct{}), nil)
+			bubble(t, fmt.Sprint(tt.policy, hang), func(t *testing.T) {
+				store := newRemote()
+				if store.set(nil, errDown); hang {
+					store.set(make(chan struct{}), nil)
+				}
+				denied := 0
+				hooks := bucket.Hooks{Denied: func(_ context.Context, e bucket.DenialEvent) {
+					if e.Source == bucket.SourcePolicy {
+						denied++
 					}
-					l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}, OnFailure: tt.policy, Replicas: 3})
-					granted := 0
-					for range 10 {
-						begun := time.Now()
-						d, err := l.Decide(t.Context(), "k")
-						if !errors.Is(err, tt.err) || d.Source != bucket.SourcePolicy {
-							t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
-						}
-						if d.Allowed {
-							granted++
-						}
-						if took := time.Since(begun); took > 50*time.Millisecond {
-							t.Errorf("it took %v", took)
-						}
+				}}
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}, OnFailure: tt.policy, Replicas: 3, Hooks: hooks})
+				granted := 0
+				for range 10 {
+					begun := time.Now()
+					d, err := l.Decide(t.Context(), "k")
+					if !errors.Is(err, tt.err) || d.Source != bucket.SourcePolicy {
+						t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
 					}
-					if granted != tt.granted {
-						t.Errorf("%d granted, want %d", granted, tt.granted)
+					if d.Allowed {
+						granted++
 					}
-					s := l.Stats()
-					if s.FailedOpen != uint64(granted) || tt.err != nil && s.FailedClosed != 10 || s.Granted != 0 {
-						t.Errorf("stats %+v", s)
+					if took := time.Since(begun); took > 50*time.Millisecond {
+						t.Errorf("it took %v", took)
 					}
-				})
+				}
+				if granted != tt.granted {
+					t.Errorf("%d granted, want %d", granted, tt.granted)
+				}
+				s := l.Stats()
+				if s.FailedOpen != uint64(granted) || s.FailedClosed != uint64(10-granted) || denied != 10-granted || s.Granted+s.Denied != 0 {
+					t.Errorf("%d denials of the policy, stats %+v", denied, s)
+				}
 			})
 		}
 	}
@@ -93,22 +98,6 @@ func TestLocalShare_Refill(t *testing.T) {
 		time.Sleep(30 * 24 * time.Hour)
 		if d, _ := l.Peek(t.Context(), "k"); d.Remaining > 10 {
 			t.Errorf("%d came back in 30 days, want a third of 30", d.Remaining)
-		}
-	})
-}
-
-// TestFailOpen_Capacity checks that FailOpen grants no more than the capacity.
-func TestFailOpen_Capacity(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFailing()
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), OnFailure: bucket.FailOpen})
-		for range 3 {
-			if d, err := l.DecideAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {
-				t.Errorf("%+v, %v", d, err)
-			}
-		}
-		if s := l.Stats(); s.Tokens > 30 {
-			t.Errorf("%+v", s)
 		}
 	})
 }
@@ -157,25 +146,17 @@ func TestStore_FirstPauseIsTheShortest(t *testing.T) {
 	})
 }
 
-// deaf is a store that heeds no context, or panics.
-type deaf struct {
-	store.Store
-	gate chan struct{}
-}
-
-func (d deaf) Take(context.Context, store.Request) (bucket.Decision, error) {
-	if d.gate == nil {
-		panic("boom")
-	}
-	<-d.gate
-	return bucket.Decision{}, nil
-}
-
+// TestStore_HangsOrPanics checks that the policy decides in time, also for a store that is called on the
+// goroutine of the caller.
 func TestStore_HangsOrPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
+		gate, frozen, broken := make(chan struct{}), newRemote(), newRemote()
 		defer close(gate)
-		for name, store := range map[string]deaf{"deaf": {gate: gate}, "panics": {}} {
+		frozen.set(make(chan struct{}), nil)
+		broken.Store = nil // a nil dereference
+		for name, store := range map[string]store.Store{
+			"deaf": slow(newRemote(), gate), "panics": broken, "cancelable": cancelable{frozen}, "cancelable, panics": cancelable{broken},
+		} {
 			for _, oneByOne := range []bool{false, true} {
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OneByOne: oneByOne})
 				begun := time.Now()
@@ -188,17 +169,6 @@ func TestStore_HangsOrPanics(t *testing.T) {
 	})
 }
 
-// slow is a store that heeds no context, and answers in the end.
-type slow struct {
-	store.Store
-	gate chan struct{}
-}
-
-func (s slow) Take(_ context.Context, r store.Request) (bucket.Decision, error) {
-	<-s.gate
-	return s.Store.Take(context.Background(), r)
-}
-
 // TestStore_LateTokensAreGivenBack checks tokens that are granted after the timeout, with and
 // without batches.
 func TestStore_LateTokensAreGivenBack(t *testing.T) {
@@ -206,7 +176,7 @@ func TestStore_LateTokensAreGivenBack(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
 			limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
-			l := limiter(t, bucket.Config{Store: slow{memory, gate}, Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
+			l := limiter(t, bucket.Config{Store: slow(memory, gate), Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
 			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
 				t.Errorf("got %v", err)
 			}
@@ -224,44 +194,6 @@ type cancelable struct{ *remote }
 
 func (cancelable) Cancelable() bool { return true }
 
-// TestStore_Cancelable checks that it is called on the goroutine of the caller, and may panic.
-func TestStore_Cancelable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		l := limiter(t, bucket.Config{Store: cancelable{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
-		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
-			t.Errorf("%+v, %v", d, err)
-		}
-		store.set(make(chan struct{}), nil)
-		begun := time.Now()
-		if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
-			t.Errorf("frozen: %v after %v", err, time.Since(begun))
-		}
-		store.set(nil, nil)
-		store.Store = nil // a nil dereference
-		for range 2 {
-			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("a panic: %v", err)
-			}
-		}
-	})
-}
-
-// mad is a store that answers what it likes.
-type mad struct {
-	*remote
-
-	answer bucket.Decision
-}
-
-func (s mad) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	if s.calls.Load() >= 1000 { // a caller without a pause would retry without end
-		return s.remote.Take(ctx, r)
-	}
-	s.calls.Add(1)
-	return s.answer, nil
-}
-
 // TestStore_InvalidDecision checks that the policy decides, and that an invalid decision counts as
 // a failure.
 func TestStore_InvalidDecision(t *testing.T) {
@@ -276,58 +208,54 @@ func TestStore_InvalidDecision(t *testing.T) {
 		"granted less than wanted":           {Allowed: true, Granted: 1, RetryAfter: time.Second},
 		"granted more than wanted":           {Allowed: true, Granted: 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := mad{newRemote(), answer}
-				closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
-				open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailOpen})
-				for range 10 {
-					if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
-						t.Fatalf("FailClosed, Wait: got %v want %v", err, bucket.ErrStore)
-					}
-					if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
-						t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
-					}
-					if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.SourcePolicy {
-						t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
-					}
-					if err := open.Wait(t.Context(), "k", 2); err != nil {
-						t.Fatalf("FailOpen, Wait: got %v want nil", err)
-					}
+		bubble(t, name, func(t *testing.T) {
+			var calls atomic.Int64
+			store := faked{nil, func(ctx context.Context, r store.Request) (bucket.Decision, error) {
+				if calls.Add(1) > 1000 { // a caller without a pause would retry without end
+					return bucket.Decision{}, errDown
 				}
-				if got := store.calls.Load(); got != 20 {
-					t.Errorf("got %d questions want ten of each limiter", got)
+				return answer, nil
+			}}
+			closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
+			open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailOpen})
+			for range 10 {
+				if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
+					t.Fatalf("FailClosed, Wait: got %v want %v", err, bucket.ErrStore)
 				}
-			})
+				if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
+					t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
+				}
+				if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.SourcePolicy {
+					t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
+				}
+				if err := open.Wait(t.Context(), "k", 2); err != nil {
+					t.Fatalf("FailOpen, Wait: got %v want nil", err)
+				}
+			}
+			if got := calls.Load(); got != 20 {
+				t.Errorf("got %d questions want ten of each limiter", got)
+			}
 		})
 	}
 }
 
-// TestReturn_Capacity checks that a bucket never holds more than its capacity.
-func TestReturn_Capacity(t *testing.T) {
-	for name, elsewhere := range map[string]bool{"memory": false, "elsewhere": true} {
-		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
-			synctest.Test(t, func(t *testing.T) {
-				var store store.Store
-				if elsewhere {
-					store = newRemote()
-				}
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: 1000 * time.Hour, Algorithm: a}})
-				_, _ = l.DecideN(t.Context(), "k", 6)
-				for _, c := range []struct {
-					n, want int64
-					err     error
-				}{{-1, 4, bucket.ErrNegative}, {math.MinInt64, 4, bucket.ErrNegative}, {0, 4, nil}, {2, 6, nil}, {math.MaxInt64, 10, nil}, {1, 10, nil}} {
-					if err := l.Return(t.Context(), "k", c.n); !errors.Is(err, c.err) || left(t, l) != c.want {
-						t.Errorf("%s, %v: return of %d: got %v and %d left want %v and %d", name, a, c.n, err, left(t, l), c.err, c.want)
-					}
-				}
-				ended, end := context.WithCancel(t.Context())
-				end()
-				if err := l.Return(ended, "k", 1); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
-					t.Errorf("%s, %v: got %v want context.Canceled", name, a, err)
-				}
-			})
+// TestReturn checks the numbers of tokens, and contexts that have ended.
+func TestReturn(t *testing.T) {
+	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Per(10, 1000*time.Hour), StoreTimeout: time.Minute})
+		_, _ = l.DecideN(t.Context(), "k", 6)
+		for _, c := range []struct {
+			n, want int64
+			err     error
+		}{{-1, 4, bucket.ErrNegative}, {math.MinInt64, 4, bucket.ErrNegative}, {0, 4, nil}, {2, 6, nil}, {math.MaxInt64, 10, nil}} {
+			if err := l.Return(t.Context(), "k", c.n); !errors.Is(err, c.err) || left(t, l) != c.want {
+				t.Errorf("%s: return of %d: got %v and %d left want %v and %d", name, c.n, err, left(t, l), c.err, c.want)
+			}
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := l.Return(ended, "k", 1); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
+			t.Errorf("%s: got %v want context.Canceled", name, err)
 		}
 	}
 }
@@ -339,49 +267,47 @@ func TestReset(t *testing.T) {
 		"memory": {}, "remote": {Store: newRemote()}, "with leases": {Store: newRemote(), Lease: 10},
 		"local share": {Store: down, OnFailure: bucket.LocalShare},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if down.set(nil, nil); name == "local share" {
-					down.set(nil, errDown)
-				}
-				c.Limit = bucket.Per(50, time.Hour)
-				l := limiter(t, c)
-				_, _ = l.DecideN(t.Context(), "other", 50)
-				_, _ = l.DecideN(t.Context(), "k", 50)
-				if err := l.Take(t.Context(), "k", 1); !errors.Is(err, bucket.ErrDenied) {
-					t.Fatalf("an empty bucket: got %v", err)
-				}
-				var want error // what Reset returns
-				if name == "local share" {
-					want = bucket.ErrStore // has not done it, but the share is filled
-				}
-				if err := l.Reset(t.Context(), "k"); !errors.Is(err, want) {
-					t.Fatalf("Reset: got %v want %v", err, want)
-				}
-				if err := l.Take(t.Context(), "k", 1); err != nil {
-					t.Errorf("one of a bucket that was filled: got %v", err)
-				}
-				if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining < 40 {
-					t.Errorf("a bucket that was filled: got %+v, %v", d, err)
-				}
-				if err := l.Take(t.Context(), "other", 1); !errors.Is(err, bucket.ErrDenied) {
-					t.Errorf("another bucket: got %v want it denied", err)
-				}
-				begun, served := time.Now(), make(chan error, 1)
-				go func() { served <- l.Wait(context.Background(), "other", 1) }()
-				synctest.Wait()
-				if err := l.Reset(t.Context(), "other"); !errors.Is(err, want) {
-					t.Errorf("Reset: got %v want %v", err, want)
-				}
-				if err := <-served; err != nil || time.Since(begun) > 0 {
-					t.Errorf("a waiter: got %v after %v", err, time.Since(begun))
-				}
-				over, cancel := context.WithCancel(t.Context())
-				cancel()
-				if err := l.Reset(over, "k"); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
-					t.Errorf("a context that is over: got %v", err)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			if down.set(nil, nil); name == "local share" {
+				down.set(nil, errDown)
+			}
+			c.Limit = bucket.Per(50, time.Hour)
+			l := limiter(t, c)
+			_, _ = l.DecideN(t.Context(), "other", 50)
+			_, _ = l.DecideN(t.Context(), "k", 50)
+			if err := l.Take(t.Context(), "k", 1); !errors.Is(err, bucket.ErrDenied) {
+				t.Fatalf("an empty bucket: got %v", err)
+			}
+			var want error // what Reset returns
+			if name == "local share" {
+				want = bucket.ErrStore // has not done it, but the share is filled
+			}
+			if err := l.Reset(t.Context(), "k"); !errors.Is(err, want) {
+				t.Fatalf("Reset: got %v want %v", err, want)
+			}
+			if err := l.Take(t.Context(), "k", 1); err != nil {
+				t.Errorf("one of a bucket that was filled: got %v", err)
+			}
+			if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining < 40 {
+				t.Errorf("a bucket that was filled: got %+v, %v", d, err)
+			}
+			if err := l.Take(t.Context(), "other", 1); !errors.Is(err, bucket.ErrDenied) {
+				t.Errorf("another bucket: got %v want it denied", err)
+			}
+			begun, served := time.Now(), make(chan error, 1)
+			go func() { served <- l.Wait(context.Background(), "other", 1) }()
+			synctest.Wait()
+			if err := l.Reset(t.Context(), "other"); !errors.Is(err, want) {
+				t.Errorf("Reset: got %v want %v", err, want)
+			}
+			if err := <-served; err != nil || time.Since(begun) > 0 {
+				t.Errorf("a waiter: got %v after %v", err, time.Since(begun))
+			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := l.Reset(over, "k"); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
+				t.Errorf("a context that is over: got %v", err)
+			}
 		})
 	}
 }

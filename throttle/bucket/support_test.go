@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
@@ -63,6 +64,30 @@ func (r *remote) Reset(ctx context.Context, key string) error {
 		return r.err
 	}
 	return r.Store.Reset(ctx, key)
+}
+
+// faked is a remote store whose Take is a func.
+type faked struct {
+	store.Store
+	take func(context.Context, store.Request) (bucket.Decision, error)
+}
+
+func (f faked) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	return f.take(ctx, r)
+}
+
+// slow returns a store that heeds no context, and answers when the gate opens.
+func slow(s store.Store, gate chan struct{}) store.Store {
+	return faked{s, func(_ context.Context, r store.Request) (bucket.Decision, error) {
+		<-gate
+		return s.Take(context.Background(), r)
+	}}
+}
+
+// bubble runs a subtest in a bubble of synctest.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 func limiter(t *testing.T, c bucket.Config) *bucket.Limiter {

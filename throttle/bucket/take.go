@@ -107,7 +107,6 @@ func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.DecideN(ctx, key, 0)
 }
 
-// checkTokens returns an error if n tokens can never be granted.
 func checkTokens(limit *Limit, n int64) error {
 	switch {
 	case n < 0:
@@ -163,7 +162,6 @@ func (l *Limiter) take(ctx context.Context, key string, limit *ratedLimit, atLea
 	return nil
 }
 
-// record counts one request, and calls Hooks.Denied if it was denied.
 func (l *Limiter) record(ctx context.Context, key string, n int64, d *Decision, err error) {
 	switch {
 	case err != nil && !errors.Is(err, ErrStore):

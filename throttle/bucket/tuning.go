@@ -74,7 +74,6 @@ func (l *Limiter) Tuning() (inForce, code Tuning) {
 	return Tuning{s.Now.Limit}, Tuning{s.Code.Limit}
 }
 
-// retune changes the limit and applies it to waiting calls.
 func (l *Limiter) retune(change func() error) error {
 	if !l.valid() {
 		return errNil

@@ -44,7 +44,6 @@ func (p *part) leave(b *batch, slot int, err error) error {
 	return err
 }
 
-// own returns the request of one caller.
 func (p *part) own(b *batch) store.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -62,7 +62,6 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	return r.err
 }
 
-// waiter is a call of Wait in a queue.
 type waiter struct {
 	n           int64
 	deadline    time.Time
@@ -71,13 +70,11 @@ type waiter struct {
 	left        bool            // the call has returned, or was denied
 }
 
-// waitResult is the result of a waiter.
 type waitResult struct {
 	source Source
 	err    error
 }
 
-// waitInQueue waits in the queue of a key.
 func (l *Limiter) waitInQueue(ctx context.Context, key string, limit *Limit, n int64) waitResult {
 	w := &waiter{n: n, result: make(chan waitResult, 1)}
 	w.deadline, w.hasDeadline = ctx.Deadline()
@@ -106,7 +103,6 @@ func (l *Limiter) leaveQueue(key string, w *waiter) {
 	}
 }
 
-// recordWait counts a wait and calls its hooks.
 func (l *Limiter) recordWait(ctx context.Context, key string, n int64, waited time.Duration, r waitResult) {
 	d := Decision{Allowed: r.err == nil, Source: r.source}
 	if d.Allowed {

@@ -116,26 +116,3 @@ func TestWait_Close(t *testing.T) {
 		}
 	})
 }
-
-// TestWait_WithoutTheStore checks that the policy decides and is counted.
-func TestWait_WithoutTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFailing()
-		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
-		open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
-		for range 3 {
-			if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) || !errors.Is(err, errDown) {
-				t.Errorf("FailClosed: got %v want ErrStore", err)
-			}
-			if err := open.Wait(t.Context(), "k", 2); err != nil {
-				t.Errorf("FailOpen: got %v want nil", err)
-			}
-		}
-		if s := open.Stats(); s.FailedOpen != 3 || s.Tokens != 6 || s.Granted != 0 {
-			t.Errorf("FailOpen: got %+v", s)
-		}
-		if s := closed.Stats(); s.FailedClosed != 3 || s.Tokens != 0 || s.Denied != 0 {
-			t.Errorf("FailClosed: got %+v", s)
-		}
-	})
-}

@@ -90,7 +90,6 @@ func levelOf(s *refill.State) Level {
 	return Level{s.At, s.Used, s.Interval, s.Period, s.Capacity, Other(s.Other)}
 }
 
-// rate returns the rate of a valid limit.
 func (l Limit) rate() refill.Rate {
 	l = l.WithDefaults()
 	return refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)

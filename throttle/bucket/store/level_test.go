@@ -124,21 +124,3 @@ func TestLevel_NegativeUsed(t *testing.T) {
 		}
 	}
 }
-
-func TestLevel_ClockFarAhead(t *testing.T) {
-	now := int64(1.8e18)
-	for _, l := range []Limit{{Capacity: 10, Refill: 10, Period: time.Second}, {Capacity: 10, Refill: 10, Period: time.Second, Algorithm: Fixed}} {
-		v, _ := Level{}.Take(l, now+10*int64(time.Hour), 10, 10) // the clock is ten hours ahead
-		at, waited := now, time.Duration(0)
-		for range 100 {
-			var d Decision
-			if v, d = v.Take(l, at, 1, 1); d.Allowed {
-				break
-			}
-			at, waited = at+int64(d.RetryAfter), waited+d.RetryAfter
-		}
-		if waited > time.Second {
-			t.Errorf("%v: waited RetryAfter, %v in all, and still denied; want at most 1s", l.Algorithm, waited)
-		}
-	}
-}

@@ -173,7 +173,6 @@ func Patience(ctx context.Context) time.Duration {
 	return time.Until(deadline) / 5 * 4
 }
 
-// run is one call.
 type run struct {
 	guard  *Guard
 	trial  bool
@@ -253,7 +252,6 @@ func (g *Guard) enter(ctx context.Context, longest time.Duration) (waited time.D
 	}
 }
 
-// leave ends a call in flight.
 func (g *Guard) leave() { <-g.inFlight }
 
 // begin reports whether a call is a trial. It returns ErrResting if the call must not be made.

@@ -36,7 +36,6 @@ func (r *Rate) owns(e *Entry) bool {
 	return e.Interval == r.interval && e.Period == r.period && e.Capacity == r.capacity
 }
 
-// rated reports whether the entry has a rate.
 func (e *Entry) rated() bool { return e.Interval > 0 || e.Period > 0 }
 
 // FullAt returns when the entry will be full, if no more tokens are taken.
