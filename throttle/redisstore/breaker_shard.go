@@ -15,9 +15,6 @@ import (
 
 // Load implements [breakerstore.Store].
 func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("redisstore: load: %w", err)
-	}
 	commands := make([]*redis.MapStringStringCmd, len(shards))
 	pipe := b.client.Pipeline()
 	for i, shard := range shards {
@@ -117,11 +114,11 @@ func checkShard(shard int) error {
 	return nil
 }
 
-// exec sends the pipeline. It returns an error if there was no reply. Errors that the server
+// exec sends the pipeline, unless the context has ended. It returns an error if there was no reply. Errors that the server
 // returned, also for a missing field, are results of their commands.
 func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
-	if pipe.Len() == 0 {
-		return nil
+	if err := ctx.Err(); err != nil || pipe.Len() == 0 {
+		return err
 	}
 	_, err := pipe.Exec(ctx)
 	if err != nil && !isServerError(err) {
@@ -142,9 +139,6 @@ const (
 
 // Versions implements [breakerstore.Store].
 func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
-	if err := ctx.Err(); err != nil {
-		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
-	}
 	var fields [breakerstore.NumShards]*redis.StringCmd
 	pipe := b.client.Pipeline()
 	clock := b.scripts.clock.EvalSha(ctx, pipe, []string{b.keys.lease})

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,7 @@ func TestOneErrorOfManyIsFound(t *testing.T) {
 
 // TestBreakerUnexpectedReplies come from something between us and Redis, if ever. They are errors and nothing worse.
 func TestBreakerUnexpectedReplies(t *testing.T) {
+	huge := strings.Repeat("9", 1<<20)
 	for _, answer := range []any{
 		nil, "x", int64(1),
 		[]any{},
@@ -66,11 +68,17 @@ func TestBreakerUnexpectedReplies(t *testing.T) {
 		[]any{"1", int64(1)},
 		[]any{"-1", "1", "1", "1"},
 		[]any{nil, "1", int64(1)},
+		[]any{"-1", "", ""},
+		[]any{huge, huge, huge},
+		[]any{evil, evil, evil},
+		[]any{[]any{}, map[any]any{}, 1.5},
 	} {
 		b := newBreaker(t, says(answer))
 		for name, step := range steps(b) {
 			if err := step(t.Context()); err == nil && name != "load" && name != "resign" {
-				t.Errorf("%s: %v: got no error want one", name, answer)
+				t.Errorf("%s: %.100q: got no error want one", name, answer)
+			} else if len(fmt.Sprint(err)) > 2000 {
+				t.Errorf("%s: %.100q: got an error of %d bytes", name, answer, len(err.Error()))
 			}
 		}
 	}
@@ -140,5 +148,53 @@ func TestBreakerInvalidRequests(t *testing.T) {
 	}
 	if len(s.asked) > 0 {
 		t.Errorf("got %v want nothing asked", s.asked)
+	}
+}
+
+func TestKeysAsDocumented(t *testing.T) {
+	k := newBreakerKeys("spillway", "webhooks")
+	for got, want := range map[string]string{
+		k.shards[63]:                        "spillway:breaker:{webhooks/63}:shard",
+		k.lease:                             "spillway:breaker:{webhooks/lead}:lease",
+		k.change:                            "spillway:breaker:{webhooks}:change",
+		k.probe(breakerstore.RecordID{}, 7): "spillway:breaker:{webhooks/lead}:probes:" + strings.Repeat("00", 32) + ":7",
+	} {
+		if got != want {
+			t.Errorf("got %s want %s", got, want)
+		}
+	}
+}
+
+// TestSinceMicros wants a time before 1970 to be moved by whole periods.
+func TestSinceMicros(t *testing.T) {
+	for name, c := range map[string]struct {
+		since time.Time
+		every int64
+		want  int64
+	}{
+		"now":         {time.UnixMicro(1795261589000001), 1000, 1795261589000001},
+		"1970":        {time.UnixMicro(0), 1000, 0},
+		"just before": {time.UnixMicro(-1), 1000, 999},
+		"one period":  {time.UnixMicro(-1000), 1000, 0},
+		"zero time":   {time.Time{}, 7, (time.Time{}.UnixMicro()%7 + 7) % 7},
+		"far away":    {time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1000, maxMicros},
+	} {
+		if got := sinceMicros(c.since, c.every); got != c.want {
+			t.Errorf("%s: got %d want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestWatchWithoutAServer wants an error at once, and the context's own if that is over.
+func TestWatchWithoutAServer(t *testing.T) {
+	b := newBreaker(t, says(nil))
+	never := func() { t.Error("changed was called") }
+	if err := b.Watch(t.Context(), never); err == nil || !strings.HasPrefix(err.Error(), "redisstore: watch: spillway:breaker:{b}:change: ") {
+		t.Errorf("got error %v want redisstore: watch: and the channel", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Watch(ctx, never); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v want %v", err, context.Canceled)
 	}
 }

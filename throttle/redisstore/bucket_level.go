@@ -139,7 +139,6 @@ type bucketReply struct {
 	changed       bool
 }
 
-// runBucket runs a script of a bucket.
 func runBucket(ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args []any) (r bucketReply, err error) {
 	reply, err := run(ctx, client, script, []string{key}, args...)
 	if err != nil {
@@ -148,7 +147,6 @@ func runBucket(ctx context.Context, client redis.UniversalClient, script *redis.
 	return parseReply(reply)
 }
 
-// parseReply parses the reply of a script.
 func parseReply(reply []any) (r bucketReply, err error) {
 	var text [4]string
 	for i := range reply {
@@ -208,7 +206,6 @@ func parseLevel(text string) (v bucketstore.Level) {
 	return v
 }
 
-// parseEntry parses an entry of four fields.
 func parseEntry(fields []string) (e bucketstore.Other, ok bool) {
 	if len(fields[0]) != 19 || fields[1] == "" {
 		return e, false

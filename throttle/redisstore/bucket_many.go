@@ -181,7 +181,6 @@ func (b *Bucket) Warm(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// warmRequest returns a request that takes nothing.
 func warmRequest(key string) bucketstore.Request {
 	return bucketstore.Request{Key: key, Limit: bucket.PerSecond(1)}
 }

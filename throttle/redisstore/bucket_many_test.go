@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -100,10 +101,7 @@ func TestTakeMany_AnotherLimit(t *testing.T) {
 func TestPart_UnknownNodes(t *testing.T) {
 	client := redis.NewUniversalClient(Options(deadAddress, deadAddress))
 	defer client.Close()
-	b, err := NewBucket(client, BucketConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(NewBucket(client, BucketConfig{Name: "b"}))
 	if part := b.Part("k"); part != "" {
 		t.Errorf("got %q want none", part)
 	}

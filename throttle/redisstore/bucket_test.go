@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -31,6 +34,7 @@ func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 // TestBucketUnexpectedReplies are errors and nothing worse: also one in which the level that follows is not the one that must.
 func TestBucketUnexpectedReplies(t *testing.T) {
 	const before, after = "0000000000000000000 c200000000 5 0 0", "0000000000200001000 c200000000 5 0 0"
+	huge := strings.Repeat("9", 1<<20)
 	for _, answer := range []any{
 		nil, "x", int64(1),
 		[]any{},
@@ -51,9 +55,12 @@ func TestBucketUnexpectedReplies(t *testing.T) {
 		[]any{"0", "1", "", ""},
 		[]any{"9223372036", "1", "", after},
 		[]any{"9999999999999", "1", "", after},
+		[]any{huge, huge, huge},
+		[]any{evil, evil, evil},
+		[]any{[]any{}, map[any]any{}, 1.5},
 	} {
-		if err := bucketSteps(newBucket(t, says(answer)))["take"](t.Context()); err == nil {
-			t.Errorf("%v: got no error want one", answer)
+		if err := bucketSteps(newBucket(t, says(answer)))["take"](t.Context()); err == nil || len(err.Error()) > 2000 {
+			t.Errorf("%.100q: got %.100v want a short error", answer, err)
 		}
 	}
 }
@@ -185,13 +192,45 @@ func TestBucketCancelable(t *testing.T) {
 		"cluster":       {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"localhost:1"}}), false},
 	} {
 		defer tt.client.Close()
-		b, err := NewBucket(tt.client, BucketConfig{Name: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := throttle.Must(NewBucket(tt.client, BucketConfig{Name: "x"}))
 		var shared bucketstore.Store = b
 		if p, ok := shared.(bucketstore.Cancelable); !ok || p.Cancelable() != tt.want {
 			t.Errorf("%s: cancelable %t, %t, want %t", name, ok, b.Cancelable(), tt.want)
 		}
 	}
+}
+
+func TestBucketKeysAsDocumented(t *testing.T) {
+	b := newBucket(t, says(nil))
+	long := strings.Repeat("k", 129)
+	for key, want := range map[string]string{
+		"":         "spillway:bucket:b:",
+		"tenant":   "spillway:bucket:b:tenant",
+		"a:{b}/#":  "spillway:bucket:b:a%3A%7Bb%7D%2F%23",
+		"\x00\xff": "spillway:bucket:b:%00%FF",
+		long[1:]:   "spillway:bucket:b:" + long[1:],
+		long:       fmt.Sprintf("spillway:bucket:b:#%x", sha256.Sum256([]byte(long))),
+	} {
+		if got := b.key(key); got != want {
+			t.Errorf("%q: got %s want %s", key, got, want)
+		}
+	}
+}
+
+// FuzzBucketKey wants keys that differ to stay apart, also from those of other names, and none to choose its place in a cluster.
+func FuzzBucketKey(f *testing.F) {
+	f.Add("a", "b:c", "a:b", "c")
+	f.Add("a", "", "a:", "")
+	f.Add("a", "{x}", "{a", "}")
+	f.Add("a", strings.Repeat("k", 200), "a", strings.Repeat("k", 129))
+	f.Fuzz(func(t *testing.T, name1, key1, name2, key2 string) {
+		one, two := &Bucket{prefix: bucketPrefix("p", name1)}, &Bucket{prefix: bucketPrefix("p", name2)}
+		got1, got2 := one.key(key1), two.key(key2)
+		if same := name1 == name2 && key1 == key2; (got1 == got2) != same {
+			t.Errorf("%q, %q and %q, %q: got %s and %s", name1, key1, name2, key2, got1, got2)
+		}
+		if strings.ContainsAny(got1, "{}") {
+			t.Errorf("%q, %q: got %s want no braces", name1, key1, got1)
+		}
+	})
 }

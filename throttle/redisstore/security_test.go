@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -62,47 +60,6 @@ func TestKeysAreArguments(t *testing.T) {
 		text := fmt.Sprint(args...)
 		if strings.ContainsAny(text, "{}\r\n\x00'") || strings.Contains(text, "\xff") || len(text) > 1000 {
 			t.Errorf("got the command %.1000q", text)
-		}
-	}
-}
-
-// TestHostileReplies uses a server that sends other replies than our scripts do. The stores return an error or a harmless value.
-func TestHostileReplies(t *testing.T) {
-	huge := strings.Repeat("9", 1<<20)
-	for _, answer := range []any{
-		nil, "", int64(-1),
-		[]any{},
-		[]any{nil, nil, nil},
-		[]any{huge, huge, huge},
-		[]any{"-1", "", ""},
-		[]any{"1", "-5 -5", "-5 -5"},
-		[]any{"1", "", "5 5"},
-		[]any{"9223372036854775807", "9223372036854775807 9223372036854775807", ""},
-		[]any{evil, evil, evil},
-		[]any{[]any{}, map[any]any{}, 1.5},
-		[]any{"owner", "1", int64(-5)},
-		[]any{"owner", "1", int64(1<<63 - 1)},
-		[]any{int64(1), int64(-5)},
-		[]any{"owner", "-1", int64(1)},
-		[]any{int64(1), int64(1), int64(1)},
-	} {
-		b := newBucket(t, says(answer))
-		r := bucketstore.Request{Key: "k", Limit: bucket.PerSecond(10), Min: 1, Max: 5}
-		d, err := b.Take(t.Context(), r)
-		if err == nil || d.Granted != 0 || err != nil && len(err.Error()) > 2000 {
-			t.Errorf("take, %.100q: got %+v, %.100v", answer, d, err)
-		}
-		c := newBreaker(t, says(answer))
-		lease, err := c.Campaign(t.Context(), breakerstore.Candidate{Owner: "a", TTL: time.Second})
-		if lease.Remaining < 0 || err != nil && len(err.Error()) > 2000 {
-			t.Errorf("campaign, %.100q: got %+v, %.100v", answer, lease, err)
-		}
-		if _, err := c.Apply(t.Context(), breakerstore.Batch{}); err == nil {
-			t.Errorf("apply, %.100q: got no error", answer)
-		}
-		grants, err := c.Probe(t.Context(), []breakerstore.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
-		if err == nil && (len(grants) != 1 || grants[0].Remaining < 0) {
-			t.Errorf("probe, %.100q: got %+v", answer, grants)
 		}
 	}
 }

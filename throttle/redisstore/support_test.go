@@ -5,19 +5,14 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // newBucket returns a store called "b" with a fake server.
 func newBucket(t *testing.T, s *server) *Bucket {
 	t.Helper()
-	client := redis.NewUniversalClient(Options(deadAddress))
-	t.Cleanup(func() { _ = client.Close() })
-	client.AddHook(s)
-	b, err := NewBucket(client, BucketConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return throttle.Must(NewBucket(newClient(t, s), BucketConfig{Name: "b"}))
 }
 
 // deadAddress is an address without a server.
@@ -26,14 +21,16 @@ const deadAddress = "127.0.0.1:1"
 // newBreaker returns a store called "b" with a fake server. Commands that the fake does not handle fail.
 func newBreaker(t *testing.T, s *server) *Breaker {
 	t.Helper()
+	return throttle.Must(NewBreaker(newClient(t, s), BreakerConfig{Name: "b"}))
+}
+
+// newClient returns a client of a fake server.
+func newClient(t *testing.T, s *server) redis.UniversalClient {
+	t.Helper()
 	client := redis.NewUniversalClient(Options(deadAddress))
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(s)
-	b, err := NewBreaker(client, BreakerConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return client
 }
 
 // server is a fake server without a network.

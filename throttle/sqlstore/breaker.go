@@ -78,21 +78,7 @@ func (b *Breaker) Close() error { return nil }
 // CreateSchema creates the tables if they are missing. Several processes may call it at the same
 // time.
 func (b *Breaker) CreateSchema(ctx context.Context) error {
-	if hasTables(ctx, b.db, b.sql.tables) {
-		return nil // a service often has no permission to create tables
-	}
-	statements, err := BreakerSchema(b.dialect, b.prefix)
-	if err != nil {
-		return err
-	}
-	if err := createTables(ctx, b.db, b.dialect, b.prefix, statements); err != nil {
-		return stepFailed("create schema", err)
-	}
-	return nil
-}
-
-func (b *Breaker) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
-	return inTransaction(ctx, b.db, b.dialect, do)
+	return createSchema(ctx, b.db, b.dialect, b.prefix, b.sql.tables, BreakerSchema)
 }
 
 // Watched is a [Breaker] that also reports changes. Create it with [Watch].

@@ -73,7 +73,7 @@ func (b *Breaker) sweep(ctx context.Context) {
 	if now-last < int64(sweepEvery) || !b.swept.CompareAndSwap(last, now) {
 		return
 	}
-	_ = b.inTransaction(ctx, func(tx *sql.Tx) error {
+	_ = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, b.sql.sweep, b.name, probeGrace.Microseconds())
 		return err
 	})

@@ -11,7 +11,6 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// probeKey identifies the row of a circuit's probes.
 type probeKey struct {
 	id         breakerstore.RecordID
 	generation uint64
@@ -112,7 +111,7 @@ func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (grant
 		rows, err := b.db.QueryContext(ctx, query, args...)
 		return scanCounts(rows, err)
 	}
-	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
+	err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
 		query, args := b.probeStatement(pending, b.sql.probeEnd, func(pendingProbe) (used, granted int) { return 0, 0 })
 		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 			return err

@@ -129,7 +129,7 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 }
 
 func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version breakerstore.Version, err error) {
-	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
+	err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
 		advanced, err := b.advance(ctx, tx, batch)
 		if err != nil {
 			return err

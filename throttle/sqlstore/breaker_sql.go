@@ -80,7 +80,6 @@ type breakerTables struct {
 	lease, shard, record, probe string
 }
 
-// newBreakerTables returns the names for a valid dialect and prefix.
 func newBreakerTables(d Dialect, prefix string) breakerTables {
 	if prefix == "" {
 		prefix = defaultPrefix

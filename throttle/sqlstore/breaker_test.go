@@ -6,14 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spillway-go/spillway/throttle"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestBreakerInvalidRequests(t *testing.T) {
-	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"}))
 	ctx := context.Background()
 	_, campaign := b.Campaign(ctx, breakerstore.Candidate{Owner: strings.Repeat("o", 1025)})
 	_, load := b.Load(ctx, []int{0, 64})
@@ -36,10 +34,7 @@ func TestBreakerInvalidRequests(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"}))
 	listen := func(_ context.Context, changed func()) error { changed(); return errBroken }
 	if _, err := Watch(nil, listen); err == nil {
 		t.Error("no store: got no error")

@@ -88,17 +88,7 @@ func (b *Bucket) Close() error {
 
 // CreateSchema creates the table if it is missing. Several processes may call it at the same time.
 func (b *Bucket) CreateSchema(ctx context.Context) error {
-	if hasTables(ctx, b.db, b.sql.table) {
-		return nil // a service often has no permission to create tables
-	}
-	statements, err := BucketSchema(b.dialect, b.prefix)
-	if err != nil {
-		return err
-	}
-	if err := createTables(ctx, b.db, b.dialect, b.prefix, statements); err != nil {
-		return stepFailed("create schema", err)
-	}
-	return nil
+	return createSchema(ctx, b.db, b.dialect, b.prefix, b.sql.table, BucketSchema)
 }
 
 // Return implements [bucketstore.Store].

@@ -131,7 +131,6 @@ func (b *Bucket) lock(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[st
 	return now, err
 }
 
-// write writes the levels that have changed.
 func (b *Bucket) write(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[string]*lockedRow) error {
 	var update, insert [][]any
 	for _, id := range ids {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
@@ -18,10 +19,7 @@ func TestProcedureBucketRefuses(t *testing.T) {
 	if _, err := NewProcedureBucket(nil, "i"); err == nil {
 		t.Error("no database: got no error")
 	}
-	b, err := NewProcedureBucket(db, strings.Repeat("i", 36))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(NewProcedureBucket(db, strings.Repeat("i", 36)))
 	if err := b.RequestToken(t.Context()); !errors.Is(err, errBroken) || errors.Is(err, bucket.ErrDenied) {
 		t.Errorf("got %v want the database's error, which is no denial", err)
 	}

@@ -33,7 +33,8 @@ func (b *Bucket) Sweep(ctx context.Context) (deleted int64, err error) {
 
 // sweepBatch is the result of one batch of a sweep.
 type sweepBatch struct {
-	last    []byte // the last ID of the batch
+	last    []byte   // the last ID of the batch
+	full    [][]byte // IDs of full buckets
 	deleted int64
 	end     bool // no rows follow
 }
@@ -46,34 +47,27 @@ func (b *Bucket) sweepFrom(ctx context.Context, after []byte) (batch sweepBatch,
 		after = []byte{}
 		ids = append(ids, after) // the scan begins after the empty ID, so it is deleted by its name
 	}
-	s, err := b.scan(ctx, after)
-	if ids = append(ids, s.full...); err == nil && len(ids) > 0 {
+	batch, err = b.scan(ctx, after)
+	if ids = append(ids, batch.full...); err == nil && len(ids) > 0 {
 		batch.deleted, err = b.deleteFull(ctx, ids)
 	}
 	if err != nil {
 		return sweepBatch{last: after}, stepFailed("sweep", err)
 	}
-	batch.last, batch.end = s.last, s.n < rowsPerStatement
 	return batch, nil
 }
 
-// bucketScan is the result of a scan.
-type bucketScan struct {
-	full [][]byte // IDs of full buckets
-	n    int      // number of rows
-	last []byte   // the last ID
-}
-
 // scan reads the next rows after an ID.
-func (b *Bucket) scan(ctx context.Context, after []byte) (bucketScan, error) {
-	return run(ctx, b, func(ctx context.Context, db querier) (bucketScan, error) {
-		s := bucketScan{last: after}
+func (b *Bucket) scan(ctx context.Context, after []byte) (sweepBatch, error) {
+	return run(ctx, b, func(ctx context.Context, db querier) (s sweepBatch, err error) {
+		s.last = after
 		rows, err := db.QueryContext(ctx, b.sql.scan, int64(fullFor), b.name, after, rowsPerStatement)
 		if err != nil {
 			return s, err
 		}
 		defer rows.Close()
-		for ; rows.Next(); s.n++ {
+		n := 0
+		for ; rows.Next(); n++ {
 			var full int
 			var id []byte
 			if err := rows.Scan(&id, &full); err != nil {
@@ -83,6 +77,7 @@ func (b *Bucket) scan(ctx context.Context, after []byte) (bucketScan, error) {
 				s.full = append(s.full, id)
 			}
 		}
+		s.end = n < rowsPerStatement
 		return s, rows.Err()
 	})
 }

@@ -137,7 +137,6 @@ func (b *Bucket) swap(ctx context.Context, t takeRequest, found bucketstore.Leve
 	return d, changed > 0, err
 }
 
-// levelArgs returns the columns of a level.
 func levelArgs(v bucketstore.Level) []any {
 	until, other := int64(0), ""
 	if o := v.Other; o != (bucketstore.Other{}) {
@@ -240,7 +239,6 @@ func (b *Bucket) lastInsertID(ctx context.Context, query string, args ...any) (i
 	})
 }
 
-// level reads a bucket's level and the time.
 func (b *Bucket) level(ctx context.Context, t takeRequest) (level bucketstore.Level, now int64, err error) {
 	row, err := run(ctx, b, func(ctx context.Context, db querier) (row levelRow, err error) {
 		err = db.QueryRowContext(ctx, b.sql.level, t.name, t.id).Scan(row.targets(&row.now)...)

@@ -108,7 +108,6 @@ func (c *connections) notTaken(ctx context.Context) error {
 	return fmt.Errorf("%w: no connection is free: %w", bucketstore.ErrNotSent, ctx.Err())
 }
 
-// release puts a connection back into the pool.
 func (c *connections) release(conn *sql.Conn) {
 	_ = conn.Close()
 	<-c.taken

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/remote"
@@ -177,10 +178,7 @@ func TestBucket_WarmAndCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, opens := distantDB(t, 200*time.Millisecond)
 		defer db.Close()
-		b, err := NewBucket(db, PostgreSQL, BucketConfig{Name: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := throttle.Must(NewBucket(db, PostgreSQL, BucketConfig{Name: "x"}))
 		if err := b.Check(); err == nil {
 			t.Error("a pool without a bound: no error")
 		}
@@ -193,10 +191,7 @@ func TestBucket_WarmAndCheck(t *testing.T) {
 		if err := l.Warm(t.Context()); err != nil || opens.Load() != 8 || db.Stats().Idle != 8 {
 			t.Errorf("got %v, %d connections and %d idle, want 8", err, opens.Load(), db.Stats().Idle)
 		}
-		gone, err := NewBucket(brokenDB(t, errBroken), PostgreSQL, BucketConfig{Name: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gone := throttle.Must(NewBucket(brokenDB(t, errBroken), PostgreSQL, BucketConfig{Name: "x"}))
 		if err := gone.Warm(t.Context()); !errors.Is(err, errBroken) {
 			t.Errorf("a database that is gone: %v", err)
 		}

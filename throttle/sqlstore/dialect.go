@@ -116,7 +116,6 @@ func (d Dialect) transaction() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 }
 
-// commaList returns the item n times, separated by commas.
 func commaList(item string, n int) string {
 	return strings.Repeat(item+", ", n-1) + item
 }

@@ -2,16 +2,8 @@ package sqlstore
 
 import (
 	"errors"
-	"strings"
 	"testing"
 )
-
-// TestErrNoTables wants the name of the package in the error's text.
-func TestErrNoTables(t *testing.T) {
-	if got := ErrNoTables.Error(); !strings.HasPrefix(got, "sqlstore: the tables are missing: ") {
-		t.Errorf("got %q want it to begin with the package", got)
-	}
-}
 
 type stateError string
 

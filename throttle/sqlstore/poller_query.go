@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// queryBuilder builds the query of a poll.
 type queryBuilder struct {
 	dialect Dialect
 	config  *PollerConfig

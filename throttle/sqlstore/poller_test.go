@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -56,15 +57,11 @@ func TestNewPollerErrors(t *testing.T) {
 }
 
 func TestPollFailures(t *testing.T) {
-	p, err := NewPoller(brokenDB(t, errBroken), SQLite, goodConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := throttle.Must(NewPoller(brokenDB(t, errBroken), SQLite, goodConfig()))
 	if _, err := p.Poll(context.Background(), breaker.PollQuery{}); err == nil || !strings.Contains(err.Error(), "PollQuery.Window is 0s") {
 		t.Errorf("no window: got %v", err)
 	}
-	_, err = p.Poll(context.Background(), breaker.PollQuery{Window: time.Minute})
-	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "poll of table deliveries") {
+	if _, err := p.Poll(context.Background(), breaker.PollQuery{Window: time.Minute}); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "poll of table deliveries") {
 		t.Errorf("no database: got %v", err)
 	}
 }
@@ -90,17 +87,10 @@ func TestQueryParameters(t *testing.T) {
 				if kind&8 > 0 {
 					config.StatusColumn, config.Failed, config.Succeeded, config.FailedIf = "", nil, nil, "code >= 500"
 				}
-				p, err := NewPoller(brokenDB(t, errBroken), d, config)
-				if err != nil {
-					if d == SQLite && at == TimeInstant {
-						continue
-					}
-					t.Fatal(err)
+				if d == SQLite && at == TimeInstant {
+					continue
 				}
-				query, args, err := p.Query(q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				query, args := queryOf(t, d, config, q)
 				places := place.FindAllString(query, -1)
 				var want []string
 				for i := range args {
@@ -119,17 +109,10 @@ func TestQueryParameters(t *testing.T) {
 }
 
 func TestMinFailuresIsANumber(t *testing.T) {
-	p, err := NewPoller(brokenDB(t, errBroken), PostgreSQL, goodConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for given, want := range map[float64]float64{-1: 0, 0: 0, 2.5: 2.5, math.Inf(-1): 0} {
-		if _, args, _ := p.Query(breaker.PollQuery{Window: time.Minute, MinFailures: given}); args[len(args)-1] != want {
-			t.Errorf("%v: got %v want %v", given, args, want)
+	for _, c := range [][2]float64{{-1, 0}, {0, 0}, {2.5, 2.5}, {math.Inf(-1), 0}, {math.NaN(), 0}} {
+		if _, args := queryOf(t, PostgreSQL, goodConfig(), breaker.PollQuery{Window: time.Minute, MinFailures: c[0]}); args[len(args)-1] != c[1] {
+			t.Errorf("%v: got %v want %v", c[0], args, c[1])
 		}
-	}
-	if _, args, _ := p.Query(breaker.PollQuery{Window: time.Minute, MinFailures: math.NaN()}); args[len(args)-1] != 0.0 {
-		t.Errorf("NaN: got %v want 0", args)
 	}
 }
 

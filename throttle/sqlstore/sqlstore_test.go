@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
@@ -49,22 +51,25 @@ func TestConstructorErrors(t *testing.T) {
 			check("Bucket", l != nil, err)
 		}
 	}
-	_, breaker := NewBreaker(nil, SQLite, BreakerConfig{Name: "b"})
-	_, bucket := NewBucket(nil, SQLite, BucketConfig{Name: "b"})
-	for _, err := range []error{breaker, bucket} {
+	_, forBreaker := NewBreaker(nil, SQLite, BreakerConfig{Name: "b"})
+	_, forBucket := NewBucket(nil, SQLite, BucketConfig{Name: "b"})
+	for _, err := range []error{forBreaker, forBucket} {
 		if err == nil || !strings.Contains(err.Error(), "db is nil") {
 			t.Errorf("no database: got error %v", err)
 		}
 	}
 }
 
-// TestErrorsNameTheStep asks a database that is not there, and one without the tables.
+// TestErrorsNameTheStep asks a database that is not there, and one without the tables. The errors contain no data.
 func TestErrorsNameTheStep(t *testing.T) {
 	for _, failure := range []error{errBroken, errors.New("no such table: x")} {
 		for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 			for _, s := range failedSteps(t, d, failure) {
 				if !errors.Is(s.err, failure) || !strings.HasPrefix(s.err.Error(), "sqlstore: "+s.step+": ") {
 					t.Errorf("%v: got %v want sqlstore: %s: …", d, s.err, s.step)
+				}
+				if strings.Contains(s.err.Error(), "secret") {
+					t.Errorf("%v: got %v, with data in it", d, s.err)
 				}
 				if n := strings.Count(s.err.Error(), "sqlstore: "); n != 1 {
 					t.Errorf("%v: got %v, which names the package %d times, want once", d, s.err, n)
@@ -87,21 +92,16 @@ type stepError struct {
 func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 	t.Helper()
 	ctx := t.Context()
-	b, err := NewBreaker(brokenDB(t, failure), d, BreakerConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, campaign := b.Campaign(ctx, breakerstore.Candidate{Owner: "o", TTL: time.Second})
+	id := breaker.Key{ID: "secret"}.RecordID()
+	b := throttle.Must(NewBreaker(brokenDB(t, failure), d, BreakerConfig{Name: "secret"}))
+	_, campaign := b.Campaign(ctx, breakerstore.Candidate{Owner: "secret", TTL: time.Second})
 	_, versions := b.Versions(ctx)
 	_, load := b.Load(ctx, []int{1})
-	_, apply := b.Apply(ctx, breakerstore.Batch{})
-	_, probe := b.Probe(ctx, []breakerstore.ProbeRequest{{Every: time.Second, Budget: 1, Want: 1}})
-	k, err := NewBucket(brokenDB(t, failure), d, BucketConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, apply := b.Apply(ctx, breakerstore.Batch{Changes: []breakerstore.Change{{ID: id, Data: []byte("secret")}}})
+	_, probe := b.Probe(ctx, []breakerstore.ProbeRequest{{ID: id, Every: time.Second, Budget: 1, Want: 1}})
+	k := throttle.Must(NewBucket(brokenDB(t, failure), d, BucketConfig{Name: "secret"}))
 	l := bucket.PerSecond(5)
-	_, take := k.Take(ctx, bucketstore.Request{Limit: l, Min: 1, Max: 1})
+	_, take := k.Take(ctx, bucketstore.Request{Key: "secret", Limit: l, Min: 1, Max: 1})
 	_, peek := k.Take(ctx, bucketstore.Request{Limit: l})
 	l.Algorithm = bucket.Fixed
 	_, fixed := k.Take(ctx, bucketstore.Request{Limit: l, Min: 1, Max: 1})
@@ -112,14 +112,14 @@ func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 		{"load", load},
 		{"apply", apply},
 		{"probe", probe},
-		{"resign", b.Resign(ctx, breakerstore.Lease{})},
+		{"resign", b.Resign(ctx, breakerstore.Lease{Owner: "secret"})},
 		{"create schema", b.CreateSchema(ctx)},
 		{"take", take},
 		{"take", peek},
 		{"take", fixed},
 		{"sweep", sweep},
-		{"return", k.Return(ctx, "", l, 1)},
-		{"reset", k.Reset(ctx, "")},
+		{"return", k.Return(ctx, "secret", l, 1)},
+		{"reset", k.Reset(ctx, "secret")},
 		{"create schema", k.CreateSchema(ctx)},
 	}
 	if err := errors.Join(k.Return(ctx, "", l, 0), k.Return(ctx, "", l, -1), k.Close(), b.Close()); err != nil {

@@ -6,6 +6,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // broken is a database driver whose connections all fail.
@@ -28,4 +31,14 @@ func goodConfig() PollerConfig {
 	return PollerConfig{
 		Table: "deliveries", KeyColumn: "endpoint", TimeColumn: "created_at", TimeType: TimeUTC, StatusColumn: "status", Failed: []any{"failed"},
 	}
+}
+
+// queryOf returns the query of a poll, and its parameters.
+func queryOf(t *testing.T, d Dialect, c PollerConfig, q breaker.PollQuery) (string, []any) {
+	t.Helper()
+	query, args, err := throttle.Must(NewPoller(brokenDB(t, errBroken), d, c)).Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query, args
 }

@@ -56,6 +56,22 @@ func isIdentifier(name string, most int) bool {
 	return name != "" && len(name) <= most
 }
 
+// createSchema creates the tables of a store, unless a query that names them succeeds: a service often
+// has no permission to create tables.
+func createSchema(ctx context.Context, db *sql.DB, d Dialect, prefix, query string, schema func(Dialect, string) ([]string, error)) error {
+	if hasTables(ctx, db, query) {
+		return nil
+	}
+	statements, err := schema(d, prefix)
+	if err != nil {
+		return err
+	}
+	if err := createTables(ctx, db, d, prefix, statements); err != nil {
+		return stepFailed("create schema", err)
+	}
+	return nil
+}
+
 // hasTables reports whether the query succeeds. The query names all tables and returns no rows.
 func hasTables(ctx context.Context, db *sql.DB, query string) bool {
 	rows, err := db.QueryContext(ctx, query)
@@ -71,13 +87,16 @@ func hasTables(ctx context.Context, db *sql.DB, query string) bool {
 // createTables runs the statements. In PostgreSQL, CREATE TABLE IF NOT EXISTS fails if another
 // process creates the same table at the same time, so createTables takes a lock there.
 func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, statements []string) error {
-	if d != PostgreSQL {
+	create := func(exec func(context.Context, string, ...any) (sql.Result, error)) error {
 		for _, s := range statements {
-			if _, err := db.ExecContext(ctx, s); err != nil {
+			if _, err := exec(ctx, s); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+	if d != PostgreSQL {
+		return create(db.ExecContext)
 	}
 	return inTransaction(ctx, db, d, func(tx *sql.Tx) error {
 		lock := fnv.New32a()
@@ -85,12 +104,7 @@ func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, sta
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lock.Sum32())); err != nil {
 			return err
 		}
-		for _, s := range statements {
-			if _, err := tx.ExecContext(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
+		return create(tx.ExecContext)
 	})
 }
 
