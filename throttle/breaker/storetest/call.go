@@ -20,7 +20,6 @@ func within[Q, A any](r *fixture, call func(context.Context, Q) (A, error), q Q)
 	return call(ctx, q)
 }
 
-// campaign calls Campaign and expects no error.
 func (r *fixture) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
 	r.Helper()
 	l, err := r.tryCampaign(s, owner, ttl)
@@ -49,7 +48,6 @@ func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 	return nil
 }
 
-// resign calls Resign and expects no error.
 func (r *fixture) resign(s store.Store, l store.Lease) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), kit.Patience)
@@ -57,7 +55,6 @@ func (r *fixture) resign(s store.Store, l store.Lease) {
 	r.Must(s.Resign(ctx, l), "Resign of %q, term %d", l.Owner, l.Term)
 }
 
-// versions calls Versions and expects no error.
 func (r *fixture) versions(s store.Store) store.Versions {
 	r.Helper()
 	v, err := r.tryVersions(s)
@@ -87,13 +84,11 @@ func (r *fixture) tryLoad(s store.Store, shards ...int) (map[int]store.Shard, er
 	return byIndex(shards, loaded)
 }
 
-// shard loads one shard.
 func (r *fixture) shard(s store.Store, i int) store.Shard {
 	r.Helper()
 	return r.load(s, i)[i]
 }
 
-// apply calls Apply and expects no error.
 func (r *fixture) apply(s store.Store, b store.Batch) store.Version {
 	r.Helper()
 	v, err := r.tryApply(s, b)
@@ -146,7 +141,6 @@ func (r *fixture) tryProbes(s store.Store, requests ...store.ProbeRequest) ([]st
 	return grants, checkGrants(requests, grants)
 }
 
-// probe makes one request.
 func (r *fixture) probe(s store.Store, request store.ProbeRequest) store.ProbeGrant {
 	r.Helper()
 	return r.probes(s, request)[0]
@@ -209,7 +203,6 @@ func (r *fixture) expectRecords(s store.Shard, want map[store.RecordID][]byte) {
 	}
 }
 
-// excerpt formats the start of data.
 func excerpt(data []byte) string {
 	const most = 40
 	if len(data) <= most {

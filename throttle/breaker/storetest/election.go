@@ -59,7 +59,6 @@ type leaseLog struct {
 	newest  uint64
 }
 
-// newestTerm returns the highest term so far.
 func (c *leaseLog) newestTerm() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

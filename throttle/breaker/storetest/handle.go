@@ -218,7 +218,6 @@ func (r *fixture) awaitChange(w *watching, writer store.Store, shard int) error 
 	return kit.Breach("changed was not called within %v of repeated writes", kit.Patience)
 }
 
-// expectChange expects Watch to report a change.
 func (r *fixture) expectChange(w *watching, writer store.Store, shard int) {
 	r.Helper()
 	err := r.awaitChange(w, writer, shard)
@@ -228,7 +227,6 @@ func (r *fixture) expectChange(w *watching, writer store.Store, shard int) {
 	r.Must(err, "Watch")
 }
 
-// stop cancels a Watch and expects it to return.
 func (r *fixture) stop(w *watching) {
 	r.Helper()
 	w.cancel()

@@ -23,7 +23,6 @@ func leaseCases() []testCase {
 	}
 }
 
-// expectLease expects a lease with this owner and term.
 func (r *fixture) expectLease(what string, got store.Lease, owner string, term uint64) {
 	r.Helper()
 	if got.Owner != owner || got.Term != term {

@@ -28,7 +28,6 @@ func allShards() []int {
 	return all
 }
 
-// fillShards writes two records into every shard.
 func (r *fixture) fillShards() [store.NumShards]store.Version {
 	r.Helper()
 	var versions [store.NumShards]store.Version

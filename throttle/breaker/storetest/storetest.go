@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,33 +20,15 @@ import (
 // All storage of one test must use the same clock. A store that has lost its data must begin with
 // higher terms and other epochs than before.
 //
-// Run tests [store.Watcher] if the store implements it. It skips these cases if Watch returns
-// [errors.ErrUnsupported].
+// Run tests [store.Watcher] if the store implements it. It skips these cases otherwise, and if Watch
+// returns [errors.ErrUnsupported].
 //
 // Run counts goroutines in its last cases. Other tests of the process must not start or end
 // goroutines at that time.
 func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	t.Helper()
-	all := suite()
-	if !isWatcher(t, open) {
-		all.Groups = slices.DeleteFunc(all.Groups, func(g kit.Group[*fixture]) bool { return g.Name == watchGroup })
-	}
-	all.Run(t, open)
+	suite().Run(t, open)
 }
-
-// isWatcher reports whether the store implements store.Watcher.
-func isWatcher(t *testing.T, open func(t *testing.T) func() store.Store) bool {
-	t.Helper()
-	s := open(t)()
-	_, ok := s.(store.Watcher)
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: got error %v, want none", err)
-	}
-	return ok
-}
-
-// watchGroup is the group of the cases of store.Watcher.
-const watchGroup = "watch"
 
 type testCase = kit.Case[*fixture]
 
@@ -66,7 +47,7 @@ func suite() kit.Suite[store.Store, *fixture] {
 		{Name: "probe", Cases: probeCases()},
 		{Name: "budget", Cases: budgetCases()},
 		{Name: "context", Cases: contextCases()},
-		{Name: watchGroup, Cases: watchCases()},
+		{Name: "watch", Cases: watchCases()},
 		{Name: "handle", Cases: handleCases()},
 	}}
 }
@@ -108,7 +89,6 @@ func (r *fixture) until(what string, done func() bool) {
 	}
 }
 
-// untilStoreTime waits for a time of the store's clock.
 func (r *fixture) untilStoreTime(at time.Time) {
 	r.Helper()
 	r.until(fmt.Sprintf("the store's clock (Versions().Now) has not reached %v", at), func() bool {
@@ -116,7 +96,6 @@ func (r *fixture) untilStoreTime(at time.Time) {
 	})
 }
 
-// expectBetween expects a duration from low to high.
 func (r *fixture) expectBetween(what string, got, low, high time.Duration) {
 	r.Helper()
 	if got < low || got > high {

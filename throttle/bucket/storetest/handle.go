@@ -66,7 +66,6 @@ func methods(key string, l bucket.Limit) []method {
 	}
 }
 
-// call performs an operation and returns its error only.
 func (o operation) call(ctx context.Context, s store.Store) error {
 	_, err := perform(ctx, s, o)
 	return err

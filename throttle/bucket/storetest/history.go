@@ -79,7 +79,6 @@ func (h *History) Check(resolution time.Duration) error {
 	return undecided
 }
 
-// record performs an operation and records it.
 func (h *History) record(ctx context.Context, s store.Store, o operation) (bucket.Decision, error) {
 	o.called, o.begun = int64(time.Since(h.begun)), h.moments.Add(1)
 	o.decision, o.err = perform(ctx, s, o)
@@ -90,7 +89,6 @@ func (h *History) record(ctx context.Context, s store.Store, o operation) (bucke
 	return o.decision, o.err
 }
 
-// recordingStore is a store that records its operations.
 type recordingStore struct {
 	store.Store
 
@@ -148,7 +146,6 @@ func (r *fixture) runHistory(handles []store.Store, sc workload, seed uint64) {
 	}
 }
 
-// randomOperation makes one operation of any kind.
 func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, random *rand.Rand) error {
 	o := operation{request: store.Request{Key: key, Limit: l}}
 	switch n := random.IntN(16); {
@@ -167,7 +164,6 @@ func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, ran
 	return nil
 }
 
-// runHistories runs several histories, each with its own bucket.
 func (r *fixture) runHistories(sc workload) {
 	r.Helper()
 	const histories = 3

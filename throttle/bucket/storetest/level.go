@@ -41,7 +41,6 @@ func (o operation) String() string {
 	return fmt.Sprintf("Take %d to %d %s: %s", o.request.Min, o.request.Max, when, describeDecision(o.decision))
 }
 
-// describeDecision formats a decision for a message.
 func describeDecision(d bucket.Decision) string {
 	word := "denied"
 	if d.Allowed {
@@ -253,7 +252,6 @@ func agrees(o operation, before store.Level, now, resolution int64) bool {
 	return d == want
 }
 
-// some returns the level, or none if its span is empty.
 func some(v level) []level {
 	if v.at.empty() {
 		return nil

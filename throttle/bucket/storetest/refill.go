@@ -126,7 +126,6 @@ func (r *fixture) drain(key string, l bucket.Limit, n int64) (denied operation, 
 	return operation{}, false
 }
 
-// waitUntil waits for a local time.
 func (r *fixture) waitUntil(until int64) {
 	for r.now() < until {
 		r.Pause(max(time.Microsecond, time.Duration(until-r.now())))

@@ -92,7 +92,6 @@ func newFixture(t kit.T, open func() store.Store, options ...Option) *fixture {
 // key returns a key that is new in the storage.
 func (r *fixture) key(name string) string { return r.nonce + " " + name }
 
-// now is the local time in nanoseconds.
 func (r *fixture) now() int64 { return int64(time.Since(r.begun)) }
 
 // slowLimit returns a limit that adds no tokens while a case runs: a Continuous bucket takes ten
@@ -101,12 +100,10 @@ func slowLimit(capacity int64, a bucket.Algorithm) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: (capacity-1)/10 + 1, Period: longest, Algorithm: a}.WithDefaults()
 }
 
-// describe formats a limit for a message.
 func describe(l bucket.Limit) string {
 	return fmt.Sprintf("%v limit, capacity %d, refill %d per %v", l.Algorithm, l.Capacity, l.Refill, l.Period)
 }
 
-// eachAlgorithm runs a case for Continuous and for Fixed.
 func eachAlgorithm(run func(r *fixture, a bucket.Algorithm)) func(*fixture) {
 	return func(r *fixture) {
 		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
@@ -125,7 +122,6 @@ func (r *fixture) do(ctx context.Context, s store.Store, o operation) operation 
 	return o
 }
 
-// perform calls the method of an operation.
 func perform(ctx context.Context, s store.Store, o operation) (d bucket.Decision, err error) {
 	switch o.kind {
 	case take:
@@ -180,13 +176,11 @@ func (r *fixture) before(key string) string {
 	return b.String()
 }
 
-// take calls Take with step.
 func (r *fixture) take(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) operation {
 	r.Helper()
 	return r.step(s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 }
 
-// peek calls Take for no tokens.
 func (r *fixture) peek(s store.Store, key string, l bucket.Limit) operation {
 	r.Helper()
 	return r.take(s, key, l, 0, 0)
