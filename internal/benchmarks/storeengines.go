@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	_ "modernc.org/sqlite" // package program imports the drivers of PostgreSQL and MariaDB
+	_ "modernc.org/sqlite"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"

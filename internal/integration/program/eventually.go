@@ -8,7 +8,7 @@ import (
 // Timeout limits every wait of a test. It is long because the machines are shared.
 const Timeout = 2 * time.Minute
 
-// pollInterval is the time between two checks of Eventually.
+// pollInterval is the longest time between two checks of Eventually. The first ones follow each other faster.
 const pollInterval = 50 * time.Millisecond
 
 // Eventually calls missing until it returns "". If that takes longer than Timeout, it fails the test
@@ -17,15 +17,13 @@ func Eventually(t testing.TB, what string, missing func() string) {
 	t.Helper()
 	late := time.NewTimer(Timeout)
 	defer late.Stop()
-	again := time.NewTicker(pollInterval)
-	defer again.Stop()
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, pollInterval) {
 		lack := missing()
 		if lack == "" {
 			return
 		}
 		select {
-		case <-again.C:
+		case <-time.After(pause):
 		case <-late.C:
 			t.Fatalf("%s: not within %v: %s", what, Timeout, lack)
 		case <-t.Context().Done():

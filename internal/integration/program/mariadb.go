@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	_ "github.com/go-sql-driver/mysql" // the driver of awaitDatabase
 )
 
 // MariaDBServer is a MariaDB or MySQL server that does not flush each commit to disk.
@@ -22,7 +20,7 @@ type MariaDBServer struct {
 }
 
 // MariaDB starts a MariaDB with an empty database "spillway". The flags are added to those that set
-// its address and its folders.
+// its address and its folders. The caller imports the driver "mysql".
 func MariaDB(t testing.TB, flags ...string) *MariaDBServer {
 	t.Helper()
 	return MariaDBIn(t, "", flags...)

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of awaitDatabase
 )
 
 // PostgresServer is a PostgreSQL server that runs without fsync.
@@ -26,6 +24,7 @@ type PostgresServer struct {
 }
 
 // Postgres starts a PostgreSQL with an empty database. A setting is for example "TimeZone=Europe/Paris".
+// The caller imports the driver "pgx": tests without a database must not link it.
 func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	bin := postgresBin(t)
