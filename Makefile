@@ -18,8 +18,11 @@ ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -pa
 MODULES     := $(filter-out ./internal/benchmarks ./internal/admission,$(ALL_MODULES))
 # The modules that users import.
 PUBLISHED   := . ./throttle/connectthrottle ./throttle/grpcthrottle ./throttle/redisstore
+# The module whose tests need servers. It imports Prometheus, Helm and Kubernetes, which take minutes to compile, so make test leaves
+# it to make test-services.
+SERVICES    := ./internal/integration
 # The modules whose tests need Go and a C compiler only.
-UNIT        := $(filter-out ./internal/integration,$(MODULES))
+UNIT        := $(filter-out $(SERVICES),$(MODULES))
 
 # The packages of a list of modules.
 packages = $(patsubst %,%/...,$(1))
@@ -58,19 +61,22 @@ test: gofmt alone staticcheck unit without-race ## before each push: format, vet
 test-services: export SPILLWAY_REQUIRE_SERVICES := 1
 test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root installs missing servers, other users get a list; 8 minutes
 	@.ci/install
-	cd internal/integration && $(call go_test,./...,-short -p 8 -timeout 15m)
-	cd internal/integration && $(call go_test,./overload,-count=1 -timeout 15m)
+	cd $(SERVICES) && GOWORK=off go vet ./...
+	go run $(STATICCHECK) $(call packages,$(SERVICES))
+	cd $(SERVICES) && $(call go_test,./...,-short -vet=off -p 8 -timeout 15m)
+	cd $(SERVICES) && $(call go_test,./overload,-count=1 -vet=off -timeout 15m)
 
 test-all: test test-services api-check compat lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour
 
 gofmt: # every file is formatted
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
 
+# Both with the race detector, so that what they compile is what the unit tests compile.
 alone: # each module without the workspace, as users build it: vet compiles what is imported, and type-checks the rest
-	$(call each,$(ALL_MODULES),GOWORK=off go vet ./...)
+	$(call each,$(filter-out $(SERVICES),$(ALL_MODULES)),GOWORK=off CGO_ENABLED=1 go vet $(RACE) ./...)
 
 staticcheck: # one run in the workspace: it reads the packages that all modules import once
-	go run $(STATICCHECK) $(call packages,$(MODULES))
+	CGO_ENABLED=1 GOFLAGS="$$(go env GOFLAGS) $(RACE)" go run -race=false $(STATICCHECK) $(call packages,$(UNIT))
 
 # Without the vet of go test, because alone vets. The examples first: the longest test is there.
 unit:
