@@ -189,7 +189,7 @@ func exampleFiles(t *testing.T) []string {
 		return slices.Contains([]string{"example_test.go", "recipes_test.go", "guide_test.go"}, path.Base(name)) ||
 			path.Dir(name) == "internal/recipes" && strings.HasSuffix(name, "_test.go") ||
 			slices.Contains([]string{
-				"internal/integration/telemetry/otelhttp_test.go", "examples/quota/store.go",
+				"internal/integration/interop/otelhttp_test.go", "examples/quota/store.go",
 			}, name)
 	})
 }

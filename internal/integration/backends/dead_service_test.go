@@ -1,4 +1,4 @@
-package hops
+package backends
 
 import (
 	"encoding/json"
@@ -42,9 +42,9 @@ func totalsOf(t *throttle.Throttle) (sum totals) {
 	return sum
 }
 
-// runService serves until it is interrupted. Its arguments are its address, the URL of the next
+// runHop serves until it is interrupted. Its arguments are its address, the URL of the next
 // service, and the policy. Without a next service it is a backend that is down.
-func runService(args []string) error {
+func runHop(args []string) error {
 	address, next := args[0], args[1]
 	handler := down()
 	if next != "" {

@@ -1,9 +1,8 @@
-package hops
+package backends
 
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 // The load. Few requests are for the healthy route, so that the others could dominate the throttle
 // around both.
 const (
-	ratePerSecond  = 300
+	hopRate        = 300 // per second
 	remotePerLocal = 5
 )
 
@@ -25,6 +24,7 @@ const (
 // other service. The other one needs a service whose backend is down. The healthy route must answer,
 // and every request must be counted once at every hop.
 func TestHealthyRouteBesideADeadBackend(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []throttle.Policy{throttle.SRE, throttle.Tiered} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
@@ -32,9 +32,9 @@ func TestHealthyRouteBesideADeadBackend(t *testing.T) {
 			if testing.Short() {
 				length = 12 * time.Second
 			}
-			backend := serve(t)
-			middle := serve(t, backend.URL(""), policy.String())
-			edge := serve(t, middle.URL(""), policy.String())
+			backend := serve(t, asHop, countsPath, "")
+			middle := serve(t, asHop, countsPath, backend.URL(""), policy.String())
+			edge := serve(t, asHop, countsPath, middle.URL(""), policy.String())
 			seen := attack(t, edge, length)
 
 			atEdge, atMiddle, atBackend := countsOf(t, edge), countsOf(t, middle), countsOf(t, backend)
@@ -69,17 +69,6 @@ func TestHealthyRouteBesideADeadBackend(t *testing.T) {
 	}
 }
 
-// serve starts a service.
-func serve(t *testing.T, arguments ...string) *program.Server {
-	t.Helper()
-	return program.Serve(t, os.Args[0], countsPath, func(address string) []string {
-		if len(arguments) == 0 {
-			arguments = []string{""}
-		}
-		return append([]string{asService, address}, arguments...)
-	})
-}
-
 // attack sends requests to both routes, and returns how many got each status, by path.
 func attack(t *testing.T, edge *program.Server, length time.Duration) map[string]map[int]uint64 {
 	t.Helper()
@@ -88,7 +77,7 @@ func attack(t *testing.T, edge *program.Server, length time.Duration) map[string
 	for range remotePerLocal {
 		targets = append(targets, vegeta.Target{Method: http.MethodGet, URL: edge.URL(remotePath)})
 	}
-	for r := range vegeta.NewAttacker().Attack(vegeta.NewStaticTargeter(targets...), vegeta.Rate{Freq: ratePerSecond, Per: time.Second}, length, "hops") {
+	for r := range vegeta.NewAttacker().Attack(vegeta.NewStaticTargeter(targets...), vegeta.Rate{Freq: hopRate, Per: time.Second}, length, "hops") {
 		if r.Code == 0 {
 			t.Errorf("a request got no answer: %s", r.Error)
 		}
@@ -115,11 +104,4 @@ func sum(statuses map[int]uint64) (n uint64) {
 		n += count
 	}
 	return n
-}
-
-func equal(t *testing.T, what string, got, want uint64) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %d, want %d", what, got, want)
-	}
 }

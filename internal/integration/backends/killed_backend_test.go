@@ -1,4 +1,4 @@
-package retries
+package backends
 
 import (
 	"bytes"
@@ -44,8 +44,9 @@ func (j *journal) arrived(kind string) bool {
 	return kind == "request" && j.requests.Add(1)%oneIn == 0
 }
 
-// runBackend serves until it is interrupted or killed.
-func runBackend(protocol, address, path string) error {
+// runKillable serves until it is interrupted or killed.
+func runKillable(args []string) error {
+	protocol, address, path := args[0], args[1], args[2]
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func newBackend(t *testing.T, protocol string) *backend {
 // start starts the process and waits until it listens.
 func (b *backend) start(t *testing.T) {
 	t.Helper()
-	b.process = program.Start(t, os.Args[0], asBackend, b.protocol, b.address, b.journal)
+	b.process = program.Start(t, os.Args[0], asKillable, b.protocol, b.address, b.journal)
 	program.Eventually(t, "the backend listens", func() string {
 		conn, err := net.Dial("tcp", b.address)
 		if err != nil {

@@ -1,4 +1,4 @@
-package slow
+package backends
 
 import (
 	"context"
@@ -23,30 +23,11 @@ const (
 	deadline    = time.Second // of a call to the backend
 )
 
-// run serves until it is interrupted. Its arguments are the address, and for a service the URL of the
-// backend and throttle.Config.Slow.
-func run(as string, args []string) error {
-	handler := backend()
-	if as == asService {
-		slow, err := time.ParseDuration(args[2])
-		if err != nil {
-			return err
-		}
-		if handler, err = service(args[1], slow); err != nil {
-			return err
-		}
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", handler)
-	mux.HandleFunc(readyPath, func(http.ResponseWriter, *http.Request) {})
-	return program.ListenAndServe(args[0], mux)
-}
-
-// backend returns a handler that takes longer, the more calls it has open. It also serves callers that
-// have given up.
-func backend() http.Handler {
+// runSlowBackend serves until it is interrupted. It takes longer, the more calls it has open, and also
+// serves callers that have given up.
+func runSlowBackend(args []string) error {
 	var open atomic.Int64
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return serveSlow(args[0], func(w http.ResponseWriter, _ *http.Request) {
 		n := time.Duration(open.Add(1))
 		time.Sleep(timePerOpen * n * (contended + n) / contended)
 		open.Add(-1)
@@ -54,16 +35,28 @@ func backend() http.Handler {
 	})
 }
 
-// service returns a handler that asks the backend. The path of a request is its priority.
-func service(next string, slow time.Duration) (http.Handler, error) {
+func serveSlow(address string, handler http.HandlerFunc) error {
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.HandleFunc(readyPath, func(http.ResponseWriter, *http.Request) {})
+	return program.ListenAndServe(address, mux)
+}
+
+// runSlowService asks the backend until it is interrupted. The path of a request is its priority. The arguments are the address, the
+// URL of the backend, and throttle.Config.Slow.
+func runSlowService(args []string) error {
+	slow, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
 	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backend", Slow: slow},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	client := &http.Client{Transport: transport}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serveSlow(args[0], func(w http.ResponseWriter, r *http.Request) {
 		p, err := throttle.ParsePriority(strings.TrimPrefix(r.URL.Path, "/"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -71,7 +64,7 @@ func service(next string, slow time.Duration) (http.Handler, error) {
 		}
 		ctx, cancel := context.WithTimeout(throttle.WithPriority(r.Context(), p), deadline)
 		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, next, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, args[1], nil)
 		if err != nil {
 			panic(err)
 		}
@@ -82,5 +75,5 @@ func service(next string, slow time.Duration) (http.Handler, error) {
 		}
 		defer response.Body.Close()
 		w.WriteHeader(response.StatusCode)
-	}), nil
+	})
 }

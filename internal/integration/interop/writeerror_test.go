@@ -1,4 +1,4 @@
-package hops
+package interop
 
 import (
 	"errors"
