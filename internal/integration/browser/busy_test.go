@@ -18,8 +18,10 @@ func busy(t *testing.T, flags ...string) (p *tab, url string) {
 	return p, url
 }
 
+// TestBusy begins with a tenth of the load that was measured as the capacity: beside all other tests the servers soon get fewer
+// processors than while it was measured, and the server without Spillway never recovers from an overload that lasts.
 func TestBusy(t *testing.T) {
-	p, _ := busy(t, "-load", "0.5")
+	p, _ := busy(t, "-load", "0.1")
 	p.eventually("both servers answer", value("with-good")+` > 0 && `+value("without-good")+` > 0`)
 	p.do("three times the load", chromedp.Click("#preset-overload"))
 	p.eventually("the program sends it", `document.querySelector("#load").value === "3"`)
@@ -27,10 +29,5 @@ func TestBusy(t *testing.T) {
 	p.eventually("without it clients give up", value("without-late")+` > 0`)
 	p.eventually("High fares better than Low", value("with-high")+` > `+value("with-low"))
 	p.do("a burst", chromedp.Click("#burst"))
-	for _, scheme := range []string{"light", "dark"} {
-		p.prefer(scheme)
-		for _, width := range []int{1600, 1024, 768, 375} {
-			p.fits(width)
-		}
-	}
+	p.fitsEverywhere()
 }

@@ -90,7 +90,8 @@ func TestStatusz_Throttles(t *testing.T) {
 	shedding(t, page, "orders")
 	p.eventually("a throttle appears by itself", `document.body.innerText.includes("orders")`)
 	p.do("open its details", chromedp.Click(".card .more"))
-	p.eventually("the details show the fault", `/rejected\s*timeout/.test(document.querySelector(".details")?.textContent)`)
+	p.eventually("the details show the fault, and no controls",
+		`/rejected\s*timeout/.test(document.querySelector(".details")?.textContent) && document.querySelector(".control") === null`)
 
 	_ = page.Close()
 	p.eventually("the page shows that it is disconnected", `document.querySelector("#state").textContent.startsWith("disconnected")`)

@@ -73,14 +73,5 @@ func TestStorefront_Charts(t *testing.T) {
 		}
 		p.eventually(id+" moves", fmt.Sprintf(`document.querySelector("#%s").toDataURL() !== window.before`, id))
 	}
-}
-
-func TestStorefront_Layout(t *testing.T) {
-	p, _ := storefront(t)
-	for _, scheme := range []string{"light", "dark"} {
-		p.prefer(scheme)
-		for _, width := range []int{1600, 1024, 768, 375} {
-			p.fits(width)
-		}
-	}
+	p.fitsEverywhere()
 }

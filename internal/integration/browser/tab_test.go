@@ -150,6 +150,17 @@ func (p *tab) fits(width int) {
 	}
 }
 
+// fitsEverywhere checks the width of the page in light and in dark mode, on screens of many sizes.
+func (p *tab) fitsEverywhere() {
+	p.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		for _, width := range []int{1600, 1024, 768, 375} {
+			p.fits(width)
+		}
+	}
+}
+
 // problemText returns the errors of the console.
 func (p *tab) problemText() string {
 	p.mu.Lock()
