@@ -46,7 +46,7 @@ func (b *backfill) add(name, labels string, value func(step int) float64) {
 	}
 }
 
-// prometheusOf starts a Prometheus with the data, without waiting for scrapes.
+// prometheusOf starts a Prometheus with the data, without waiting for scrapes. It is asked for the time of the last samples.
 func prometheusOf(t *testing.T, b *backfill) server {
 	t.Helper()
 	folder := t.TempDir()
@@ -59,7 +59,7 @@ func prometheusOf(t *testing.T, b *backfill) server {
 	config := write(t, []byte("scrape_configs: []\n"), folder, "prometheus.yml")
 	return server{program.Serve(t, program.Find(t, "prometheus", "prometheus"), "/-/ready", func(address string) []string {
 		return []string{"--config.file=" + config, "--storage.tsdb.path=" + folder, "--web.listen-address=" + address}
-	})}
+	}), b.end}
 }
 
 // twoClusters returns what two clusters with three services each expose, no series of the two alike, a process with
@@ -74,7 +74,7 @@ func twoClusters(t *testing.T) *backfill {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &backfill{end: time.Now().Add(2 * time.Minute)}
+	b := &backfill{end: time.Now()}
 	for _, cluster := range []string{"eu", "us"} {
 		for _, job := range []string{"shop", "mail", "search"} {
 			place := fmt.Sprintf(`cluster=%q,namespace="web",job=%q,instance="%[1]s-%[2]s:9464"`, cluster, job)

@@ -3,34 +3,24 @@ package monitoring
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"testing"
 )
 
 // TestBoards asks each query of each board with the data of two clusters. Each must have an answer, and one that depends on the
-// cluster: what two clusters have together hides which of them fails. With another name of the label it does so too.
+// cluster: what two clusters have together hides which of them fails.
 func TestBoards(t *testing.T) {
 	t.Parallel()
 	s := &stack{by: 1, scrape: dataStep, prometheus: prometheusOf(t, twoClusters(t))}
-	t.Run("clusters", func(t *testing.T) { s.clusters(t, "cluster") })
-	t.Run("regions", func(t *testing.T) {
-		data := twoClusters(t)
-		text := strings.ReplaceAll(data.text.String(), "cluster=", "region=")
-		data.text.Reset()
-		data.text.WriteString(text)
-		regions := &stack{by: 1, scrape: dataStep, prometheus: prometheusOf(t, data)}
-		regions.clusters(t, "region")
-	})
+	t.Run("clusters", s.clusters)
 	t.Run("hostile names", s.panelsHostile)
 	t.Run("one dead half", s.deadHalf)
 	t.Run("alerts", s.alertTiles)
 }
 
-// clusters asks with another label in place of cluster, as the chart and the generator write it.
-func (s *stack) clusters(t *testing.T, label string) {
+// clusters asks about both clusters, and about each.
+func (s *stack) clusters(t *testing.T) {
 	questions, of := asked(t)
-	word := regexp.MustCompile(`\bcluster\b`)
 	for _, q := range questions {
 		if q.kind != ofPanel {
 			continue
@@ -38,10 +28,10 @@ func (s *stack) clusters(t *testing.T, label string) {
 		sums := map[string]float64{}
 		for _, cluster := range []string{"", "eu", "us"} {
 			i := inGrafana(byDefault(q.board(of)))
-			i.scrape, i.chosen[label], q.text = dataStep, i.chosen["cluster"], word.ReplaceAllString(q.text, label)
+			i.scrape = dataStep
 			i.chosen["job"] = choice{values: []string{"shop", "mail", "search"}, several: true}
 			if cluster != "" {
-				i.chosen[label] = choice{values: []string{cluster}, several: true}
+				i.chosen["cluster"] = choice{values: []string{cluster}, several: true}
 			}
 			expr, _ := s.ready(t, q, i)
 			answer, err := s.prometheus.instant(expr)

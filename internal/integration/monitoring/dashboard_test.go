@@ -265,10 +265,9 @@ func TestDashboards_WithoutRules(t *testing.T) {
 	})
 }
 
-// TestStorefront_RuntimeMetrics checks that the storefront has the metrics of the panels about the process.
-func TestStorefront_RuntimeMetrics(t *testing.T) {
-	url := program.Example(t, "storefront", "-listen", "127.0.0.1:0")
-	scrape := get(t, url+"/metrics")
+// runtimeMetrics checks that the storefront has the metrics of the panels about the process.
+func (s *stack) runtimeMetrics(t *testing.T) {
+	scrape := get(t, s.storefront+"/metrics")
 	named(t, func(where, series string) {
 		ofProcess := strings.HasPrefix(series, "go_") || strings.HasPrefix(series, "process_")
 		if ofProcess && !regexp.MustCompile(`(?m)^`+series+`[ {]`).MatchString(scrape) {

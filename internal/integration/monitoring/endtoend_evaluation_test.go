@@ -10,17 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// panels evaluates every expression of the dashboards with the default values of the variables.
-func (s *stack) panels(t *testing.T) {
-	questions, of := asked(t)
-	var conditions []condition
-	for _, q := range questions {
-		conditions = append(conditions, s.hasAnswer(t, q, inGrafana(byDefault(q.board(of))))...)
-	}
-	awaitAll(t, "everything that is asked is answered", conditions...)
-}
-
-// panelsHostile evaluates the same with one value chosen for each variable. Some values would break an
+// panelsHostile evaluates every expression of the dashboards with one value chosen for each variable. Some values would break an
 // expression without escaping. Both ways in which Grafana inserts a value must work.
 func (s *stack) panelsHostile(t *testing.T) {
 	questions, of := asked(t)

@@ -21,7 +21,7 @@ func TestEndToEnd(t *testing.T) {
 	}{
 		{"all targets are scraped and all rules can be evaluated", (*stack).targetsAndRules},
 		{"an overload fires its alerts", (*stack).overload},
-		{"every panel shows data", (*stack).panels},
+		{"every panel about the process has the storefront", (*stack).runtimeMetrics},
 		{"exemplars lead to traces", (*stack).exemplarsToTraces},
 		{"every rule has data", (*stack).rulesHaveData},
 		{"shed calls of High fire their alert", (*stack).brownout},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -128,40 +127,4 @@ func byDefault(d dashboard) map[string]choice {
 // of the compose stack.
 func inGrafana(chosen map[string]choice) interpolation {
 	return interpolation{chosen: chosen, scrape: 5 * time.Second, interval: 15 * time.Second, span: time.Hour}
-}
-
-func TestInterpolation(t *testing.T) {
-	hostile := []string{`a "b" c's d\e (50%)`}
-	chosen := map[string]choice{
-		"job":      {values: []string{".+"}, literal: true, several: true},
-		"instance": {values: []string{"10.0.0.1:80", "x"}, several: true},
-		"name":     {values: hostile, several: true},
-		"one":      {values: []string{`c's\`}},
-	}
-	for _, tt := range []struct {
-		text   string
-		modern bool
-		want   string
-	}{
-		{`up{job=~"$job"}`, false, `up{job=~".+"}`},
-		{`up{job=~"${job:regex}"}`, false, `up{job=~".+"}`},
-		{`up{instance=~"${instance}"}`, false, `up{instance=~"(10\\.0\\.0\\.1:80|x)"}`},
-		{"x{n=~`${name:regex}`}", false, "x{n=~`a \"b\" c's d\\\\e \\(50%\\)`}"},
-		{`x{n=~"$name"}`, false, `x{n=~"a "b" c's d\\\\e \\(50%\\)"}`},
-		{`x{n=~"$name"}`, true, `x{n=~"a \\\"b\\\" c\\'s d\\\\e \\(50%\\)"}`},
-		{`x{n="$one"}`, false, `x{n="c\\'s\\"}`},
-		{`label_replace(x, "a", "$1", "b", "(.)")`, false, `label_replace(x, "a", "$1", "b", "(.)")`},
-		{`rate(x[$__rate_interval]) + x[$__interval:$__range]`, false, `rate(x[20000ms]) + x[15000ms:3600000ms]`},
-	} {
-		i := inGrafana(chosen)
-		i.modern = tt.modern
-		if got, err := i.apply(tt.text); err != nil || got != tt.want {
-			t.Errorf("%s: got %s and error %v want %s", tt.text, got, err, tt.want)
-		}
-	}
-	for _, text := range []string{"$unknown", "${name:csv}"} {
-		if got, err := inGrafana(chosen).apply(text); err == nil {
-			t.Errorf("%s: got %s want an error", text, got)
-		}
-	}
 }

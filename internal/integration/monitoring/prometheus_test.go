@@ -12,7 +12,19 @@ import (
 )
 
 // A server is a Prometheus that can be asked.
-type server struct{ *program.Server }
+type server struct {
+	*program.Server
+
+	at time.Time // for which it is asked; zero is now
+}
+
+// now returns the time for which it is asked.
+func (s server) now() time.Time {
+	if s.at.IsZero() {
+		return time.Now()
+	}
+	return s.at
+}
 
 // A series is what Prometheus answers, at one time or at several.
 type series struct {
@@ -63,12 +75,12 @@ func (s server) get(path string, form url.Values, into any) error {
 
 // instant returns what an expression is now.
 func (s server) instant(expr string) ([]series, error) {
-	return s.vector("query", url.Values{"query": {expr}})
+	return s.vector("query", url.Values{"query": {expr}, "time": {stamp(s.now())}})
 }
 
 // graph returns what an expression was in the last moments.
 func (s server) graph(expr string) ([]series, error) {
-	now := time.Now()
+	now := s.now()
 	return s.vector("query_range", url.Values{
 		"query": {expr}, "start": {stamp(now.Add(-10 * time.Second))}, "end": {stamp(now)}, "step": {"1"},
 	})

@@ -63,16 +63,17 @@ func severitiesIn(text string) []string {
 	return slices.Compact(found)
 }
 
-// TestRunbooks_Queries checks each query against the vocabulary, and that each alert has one.
+// TestRunbooks_Queries checks each query against the vocabulary, and that each section is about an alert and has one.
 func TestRunbooks_Queries(t *testing.T) {
 	v := libraryVocabulary(t)
+	_, alerts := readRules(t)
 	sections := strings.Split(readRunbooks(t), "\n## Throttle")[1:]
 	query := regexp.MustCompile("(?s)```promql\n(.*?)```")
 	for _, section := range sections {
 		name, _, _ := strings.Cut(section, "\n")
 		found := query.FindAllStringSubmatch(section, -1)
-		if len(found) == 0 {
-			t.Errorf("Throttle%s: got no query to paste", name)
+		if len(found) == 0 || !slices.ContainsFunc(alerts, func(a rule) bool { return a.Alert == "Throttle"+name }) {
+			t.Errorf("Throttle%s: got no query to paste, or no such alert", name)
 		}
 		for _, q := range found {
 			for _, wrong := range v.check(q[1]) {

@@ -161,24 +161,3 @@ func (d dashboard) panel(title string) *panel {
 	}
 	return nil
 }
-
-// TestPanel_show plants what must look different.
-func TestPanel_show(t *testing.T) {
-	const unmapped = `{"fieldConfig": {"defaults": {"unit": "percentunit", "decimals": 1, "noValue": "no traffic",
-		"thresholds": {"steps": [{"color": "green", "value": null}, {"color": "red", "value": 0.5}]}`
-	const mapped = unmapped + `, "mappings": [{"type": "range", "options": {"from": 2, "to": null, "result": {"text": "never", "color": "red"}}},
-		{"type": "special", "options": {"match": "null+nan", "result": {"text": "no traffic", "color": "text"}}}]},
-		"overrides": [{"matcher": {"id": "byRegexp", "options": "/, warning$/"}, "properties": [{"id": "color", "value": {"fixedColor": "orange"}}]}]}}`
-	for text, want := range map[string]string{
-		unmapped + "}}}": "[40.0% a [green] 50.0% a, warning [red] 300.0% a [red] no traffic [green]]",
-		mapped:           "[40.0% a [green] 50.0% a, warning [orange] never a [red] no traffic [text]]",
-	} {
-		var p panel
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint([]shownValue{p.show(0.4, "a"), p.show(0.5, "a, warning"), p.show(3, "a"), p.show(math.NaN(), "")}); got != want {
-			t.Errorf("got %s want %s", got, want)
-		}
-	}
-}

@@ -55,7 +55,7 @@ func newStack(t *testing.T, by timescale, views ...sdkmetric.View) *stack {
 	}
 	s.receiver = newReceiver(t, s.storefront)
 	s.alertmanager = s.startAlertmanager(t)
-	s.prometheus = server{s.startPrometheus(t)}
+	s.prometheus = server{Server: s.startPrometheus(t)}
 	return s
 }
 
