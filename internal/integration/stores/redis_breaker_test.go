@@ -13,38 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 )
 
-// hostileRedisNames are names that must not share a key, and must not break its hash tag.
-func hostileRedisNames() []string {
-	return []string{
-		"b", "{b}", "b}", "{", "}", "{}", "}{", "b/0", "b/", "/b", "b%2F0", "b:shard", "lead", "*", "\x00", "\xff\xfe", "b ", "b+", "ключ",
-		strings.Repeat("{", 255),
-	}
-}
-
-// TestRedis_Names writes under every hostile name and reads each again. The cluster rejects scripts
-// with keys of several slots.
-func TestRedis_Names(t *testing.T) {
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			client := redisClient(t, servers...)
-			for _, name := range hostileRedisNames() {
-				writeRedis(t, redisStore(t, client, name), 7, name)
-			}
-			for i, name := range hostileRedisNames() {
-				store := redisStore(t, client, name)
-				wantRedisRecord(t, store, 7, name)
-				if got := readRedis(t, store, 7).Version.Number; got != 1 {
-					t.Errorf("%q: got %d writes want 1", name, got)
-				}
-				lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: name, TTL: time.Hour})
-				if err != nil || lease.Owner != name {
-					t.Errorf("%d: got leader %q, error %v want %q", i, lease.Owner, err, name)
-				}
-			}
-		})
-	}
-}
-
 // TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
 func TestRedis_RoundTrips(t *testing.T) {
 	_, client, store := newRedis(t)
@@ -89,60 +57,6 @@ func TestRedis_RoundTrips(t *testing.T) {
 		if commands, batches := counted.take(); commands != c.commands || batches != c.batches {
 			t.Errorf("%s: got %d commands in %d round trips want %d in %d", c.name, commands, batches, c.commands, c.batches)
 		}
-	}
-}
-
-// TestRedis_ScriptsFlushed flushes the scripts before every step, on a server and on a cluster.
-func TestRedis_ScriptsFlushed(t *testing.T) {
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			for name, step := range redisSteps(redisStore(t, redisClient(t, servers...), "b")) {
-				for _, s := range servers {
-					s.Do(t, "SCRIPT", "FLUSH")
-				}
-				if err := step(t.Context()); err != nil {
-					t.Errorf("%s: got error %v want none", name, err)
-				}
-			}
-		})
-	}
-}
-
-// TestRedisCluster_Clock uses a cluster in which each node has some of the shards.
-func TestRedisCluster_Clock(t *testing.T) {
-	servers := program.RedisCluster(t, 3)
-	store := redisStore(t, redisClient(t, servers...), "b")
-	for shard := range breakerstore.NumShards {
-		writeRedis(t, store, shard, fmt.Sprint(shard))
-	}
-	for _, s := range servers {
-		if got := s.Do(t, "DBSIZE").(int64); got < 5 || got > 60 {
-			t.Errorf("%s: got %d keys want about a third of 64", s.Address, got)
-		}
-	}
-	v, err := store.Versions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for shard, version := range v.Shards {
-		wantRedisRecord(t, store, shard, fmt.Sprint(shard))
-		if version.Number != 1 {
-			t.Errorf("shard %d: got number %d want 1", shard, version.Number)
-		}
-	}
-	if d := time.Since(v.Now); d < 0 || d > program.Timeout {
-		t.Errorf("Now: got %v ago want just now", d)
-	}
-}
-
-// TestRedis_EmptyBatch applies a batch without records and without a term.
-func TestRedis_EmptyBatch(t *testing.T) {
-	server, _, store := newRedis(t)
-	if v, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 1}); err != nil || v != (breakerstore.Version{}) {
-		t.Errorf("Apply: got %v, error %v want zero", v, err)
-	}
-	if got := server.Do(t, "DBSIZE"); got != int64(0) {
-		t.Errorf("got %v keys want none", got)
 	}
 }
 

@@ -54,33 +54,6 @@ func wantRedisWatched(t *testing.T, w breakerstore.Watcher, change func()) {
 	}
 }
 
-// TestRedisWatch_Cluster changes shards of all nodes. A watcher of any node must get each change.
-func TestRedisWatch_Cluster(t *testing.T) {
-	servers := program.RedisCluster(t, 3)
-	store, other := redisStore(t, redisClient(t, servers...), "b"), redisStore(t, redisClient(t, servers...), "b")
-	l := watchRedis(t, store)
-	for shard := range 16 {
-		before := l.changes.Load()
-		writeRedis(t, other, shard, "x")
-		l.awaitChange(t, before)
-	}
-}
-
-// TestRedisWatch_NoChange wants no notification for a batch without changes.
-func TestRedisWatch_NoChange(t *testing.T) {
-	_, _, store := newRedis(t)
-	l := watchRedis(t, store)
-	before := l.changes.Load()
-	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 1, Term: 7}); err != nil {
-		t.Fatal(err)
-	}
-	writeRedis(t, store, 1, "x")
-	l.awaitChange(t, before)
-	if got := l.changes.Load(); got != before+1 {
-		t.Errorf("got %d notifications for one change want 1", got-before)
-	}
-}
-
 // TestRedisWatch_Reconnect cuts the connection. Changes meanwhile lead to one notification afterwards.
 func TestRedisWatch_Reconnect(t *testing.T) {
 	server, _, store := newRedis(t)

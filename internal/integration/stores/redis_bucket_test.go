@@ -103,32 +103,6 @@ func TestRedisBucket_LongFill(t *testing.T) {
 	}
 }
 
-// TestRedisBucket_Names empties buckets with every hostile key, in stores with hostile names. In the
-// cluster the buckets are on all nodes.
-func TestRedisBucket_Names(t *testing.T) {
-	keys := append(hostileRedisNames(), "", ":", "b:", "k:b", "%7Bb%7D", "#")
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			client := redisClient(t, servers...)
-			for _, name := range []string{"b", "b:k", "{b}"} {
-				store := redisBucket(t, client, name)
-				for _, key := range keys {
-					wantRedisTake(t, store, key, slowly(3), 3, true)
-				}
-			}
-			used := 0
-			for _, s := range servers {
-				if n, _ := s.Do(t, "DBSIZE").(int64); n > 0 {
-					used++
-				}
-			}
-			if used != len(servers) {
-				t.Errorf("got buckets on %d servers want %d", used, len(servers))
-			}
-		})
-	}
-}
-
 // TestRedisBucket_Conformance runs the suite of all stores on a server and on a cluster. Each handle
 // has its own client.
 func TestRedisBucket_Conformance(t *testing.T) {

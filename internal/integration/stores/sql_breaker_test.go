@@ -21,7 +21,6 @@ func (e *engine) cases(t *testing.T) {
 	}{
 		{"twenty processes create the schema at once", e.createsAtOnce},
 		{"a missing table is an error with the command to run", e.missesTables},
-		{"names of any bytes differ", e.keepsNamesApart},
 		{"a lease from before the clock was set back ends", e.endsLeaseOfTheFuture},
 		{"records without their shard are dropped", e.dropsRecordsOfALostShard},
 		{"foreign rows are ignored", e.leavesOutWhatIsNotOurs},
@@ -30,28 +29,6 @@ func (e *engine) cases(t *testing.T) {
 		{"deliveries", e.polls},
 	} {
 		t.Run(c.name, c.run)
-	}
-}
-
-func (e *engine) keepsNamesApart(t *testing.T) {
-	db := e.open(t, e.dsn(t))
-	names := []string{
-		"b", "B", "b ", " b", "b\x00", "\x00", "\xff\xfe", "ß", "ss", "é", "e\u0301", `'; DROP TABLE x; --`, "?", "$1", "%", "{now}",
-		strings.Repeat("n", 254), strings.Repeat("n", 255),
-	}
-	for i, name := range names {
-		b := e.store(t, db, sqlstore.BreakerConfig{Name: name, Prefix: "names_"})
-		change := store.Change{Data: fmt.Append(nil, i)}
-		if _, err := b.Apply(t.Context(), store.Batch{Changes: []store.Change{change}}); err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-	for i, name := range names {
-		b := e.store(t, db, sqlstore.BreakerConfig{Name: name, Prefix: "names_"})
-		loaded, err := b.Load(t.Context(), []int{0})
-		if err != nil || len(loaded[0].Records) != 1 || string(loaded[0].Records[0].Data) != fmt.Sprint(i) {
-			t.Errorf("%q: got %v %v want the record %d", name, loaded, err, i)
-		}
 	}
 }
 

@@ -22,7 +22,6 @@ func (e *engine) bucketCases(t *testing.T) {
 	t.Run("conformance", e.bucketConformance)
 	t.Run("takes as store.Level does", e.matchesLevel)
 	t.Run("use is never negative", e.neverNegative)
-	t.Run("names of any bytes differ", e.keepsBucketsApart)
 	t.Run("full rows are swept", e.sweepsBuckets)
 	t.Run("rows are deleted meanwhile", e.losesBuckets)
 	t.Run("a sweep deletes no used bucket", e.sweepsWhileUsed)
@@ -57,6 +56,16 @@ func (e *engine) bucketsWith(t testing.TB, dsn string, c sqlstore.BucketConfig) 
 	}
 	return buckets{b, e, db, c.Prefix + "bucket", c.Name}
 }
+
+// step returns the resolution of the database's clock.
+func (b buckets) step() time.Duration {
+	if b.e.dialect == sqlstore.SQLite {
+		return time.Millisecond
+	}
+	return time.Microsecond
+}
+
+func (b buckets) forgets() bool { return false }
 
 // query writes a query's parameters as the database wants them.
 func (b buckets) query(q string) string {
@@ -133,31 +142,6 @@ func lasting(capacity int64, a bucket.Algorithm) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: max(1, capacity/10), Period: 366 * 24 * time.Hour, Algorithm: a}.WithDefaults()
 }
 
-// keepsBucketsApart empties buckets of the same key in stores of names that differ. A reset leaves no row.
-func (e *engine) keepsBucketsApart(t *testing.T) {
-	dsn := e.dsn(t)
-	var stores []buckets
-	for _, name := range []string{"a", "A", "a ", "a\x00", "\xff", "ß", "ss", "?", strings.Repeat("n", 254), strings.Repeat("n", 255)} {
-		stores = append(stores, e.buckets(t, dsn, name, "names_b_"))
-	}
-	for _, b := range stores {
-		for _, want := range []int64{3, 0} {
-			d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: lasting(3, bucket.Continuous), Min: 0, Max: 3})
-			if err != nil || d.Granted != want {
-				t.Errorf("store %q: got %+v %v want %d granted", b.name, d, err, want)
-			}
-		}
-	}
-	for _, b := range stores {
-		if err := b.Reset(t.Context(), "k"); err != nil {
-			t.Error(err)
-		}
-		if left := b.rows(t); left != 0 {
-			t.Errorf("store %q: got %d rows want none", b.name, left)
-		}
-	}
-}
-
 // rows is how many buckets there are.
 func (b buckets) rows(t testing.TB) (n int) {
 	t.Helper()
@@ -190,7 +174,7 @@ func (e *engine) bucketConformance(t *testing.T) {
 			}
 			return b.Bucket
 		}
-	}, storetest.ClockResolution(e.step()))
+	}, storetest.ClockResolution(buckets{e: e}.step()))
 }
 
 // bucketFleet runs 3 handles x 64 goroutines, each until its func says false.
