@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -61,24 +60,5 @@ func changes(t *testing.T, e engine, jobs []job) {
 		if fault := judge.tooMuch(f.all(t, j.Name, byStore), f.givenBack(t, j)); fault != "" {
 			t.Errorf("%s: the store answered %s", j.Name, fault)
 		}
-	}
-}
-
-// TestMemory_Changes changes limits in memory, with a fake clock.
-func TestMemory_Changes(t *testing.T) {
-	for _, j := range slices.Concat(changing(), reversed(changing())) {
-		t.Run(j.Name, func(t *testing.T) {
-			j.Paced = true
-			h := merged(simulate(t, j, &faulty{}, simulation{agents: 2, length: beforeChange + duringChange + afterChange, happens: func(agents []*agent) {
-				time.Sleep(beforeChange)
-				agents[1].setLimits()
-				time.Sleep(duringChange)
-				agents[0].setLimits()
-			}}), byCaller)
-			judge := judge{limit: j.Limit.WithDefaults(), then: j.Then.WithDefaults()}
-			for _, fault := range judge.change(h) {
-				t.Error(fault)
-			}
-		})
 	}
 }

@@ -2,11 +2,9 @@ package limits
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
@@ -77,41 +75,4 @@ func (j job) byKey(h history) map[string]history {
 		keys[key] = append(keys[key], d)
 	}
 	return keys
-}
-
-// losesNode checks that a cluster that loses one of its nodes keeps the limits on the others. The policy
-// is the default one.
-func losesNode(t *testing.T, lose func(*program.RedisServer)) {
-	nodes := program.RedisCluster(t, 3)
-	addresses := make([]string, len(nodes))
-	for i, n := range nodes {
-		addresses[i] = n.Address
-	}
-	e := engine{Name: "redis", Address: strings.Join(addresses, ","), Tick: time.Microsecond}
-	j := job{Name: "key", Mode: takeMode, Callers: 30, Keys: 30, Limit: bucket.PerSecond(6), Timeout: time.Second, Pause: 50 * time.Millisecond}
-	f := newFleet(t, e, "losesnode", j)
-	f.run(t, time.Second)
-	lost := fmt.Sprint(nodes[2].Do(t, "KEYS", "*"))
-	from := time.Now().UnixNano()
-	lose(nodes[2])
-	f.run(t, 3*time.Second)
-	f.checkCounts(t, f.stop(t))
-	var healthy, rest history
-	var faults []string
-	for key, own := range j.byKey(f.all(t, j.Name, byCaller)) {
-		if strings.Contains(lost, ":"+key+" ") || strings.Contains(lost, ":"+key+"]") {
-			rest = append(rest, own.asked(from)...)
-			continue
-		}
-		healthy = append(healthy, own.asked(from)...)
-		if fault := f.judge(j).tooMuch(own, 0); fault != "" {
-			faults = append(faults, key+", on another node: "+fault)
-		}
-	}
-	report(t, faults)
-	if n := len(healthy.that(func(d decision) bool { return d.Outcome == answered && fromStore(d) })); n == 0 || n < len(healthy)*99/100 {
-		t.Errorf("buckets on the other nodes: the store decided %d of %d want 99 %%", n, len(healthy))
-	}
-	f.checkTwice(t, j, 0)
-	t.Logf("other nodes: %s; lost node: %s", healthy.bySource(), rest.bySource())
 }
