@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// The times of the fleet. A takeover may take twice the sample rate; the lease itself takes one and a half.
+// The times of the fleet.
 const (
 	sampleRate     = time.Second
 	breakerTimeout = 2 * time.Second

@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,25 +12,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// endpoints returns the endpoints that the agents call. Every fifth can fail.
+// endpoints returns the endpoints that the agents call.
 func endpoints() []string {
-	keys := make([]string, 15)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("https://endpoint-%02d.example:8443/hooks", i)
-	}
-	return keys
+	return append([]string{"https://one:8443/well", "https://two:8443/well", "well"}, failing()...)
 }
 
 // failing returns the endpoints that can fail.
-func failing() []string {
-	var keys []string
-	for i, k := range endpoints() {
-		if i%5 == 4 {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
+func failing() []string { return []string{"https://one:8443/dead", "https://two:8443/dead", "dead"} }
 
 // environment is everything outside the agents and their store: the endpoints, the table of deliveries,
 // and the reports and events of the agents.
@@ -44,7 +30,6 @@ type environment struct {
 	calls   []madeCall
 	events  []agentEvent
 	reports map[string]report // the latest of each agent
-	counts  map[string]int    // reports of each agent
 }
 
 // madeCall is a call that reached an endpoint.
@@ -56,7 +41,7 @@ type madeCall struct {
 }
 
 func newEnvironment(t *testing.T) *environment {
-	env := &environment{reports: map[string]report{}, counts: map[string]int{}, down: true}
+	env := &environment{reports: map[string]report{}, down: true}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/call", env.call)
 	mux.HandleFunc("/poll", env.poll)
@@ -133,14 +118,6 @@ func (env *environment) report(rw http.ResponseWriter, r *http.Request) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	env.reports[n.Agent] = n
-	env.counts[n.Agent]++
-}
-
-// reportCounts returns the number of reports of each agent.
-func (env *environment) reportCounts() map[string]int {
-	env.mu.Lock()
-	defer env.mu.Unlock()
-	return maps.Clone(env.counts)
 }
 
 // restore makes the failing endpoints work.
