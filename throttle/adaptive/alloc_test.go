@@ -3,11 +3,11 @@ package adaptive_test
 import "testing"
 
 func TestNothingIsAllocated(t *testing.T) {
-	healthy, _ := newThrottler(t, 0)
+	healthy := newThrottler(t, 0)
 	healthy.Accepted()
-	shedding, _ := newThrottler(t, 0)
+	shedding := newThrottler(t, 0)
 	shedding.Throttled()
-	sparing, _ := newThrottler(t, 1)
+	sparing := newThrottler(t, 1)
 	sparing.Throttled()
 	tests := []struct {
 		name string

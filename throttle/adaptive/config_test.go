@@ -1,6 +1,7 @@
 package adaptive_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,76 +10,43 @@ import (
 	"github.com/spillway-go/spillway/throttle/adaptive"
 )
 
-func TestInvalidConfig(t *testing.T) {
-	tests := []struct {
-		name string
-		c    adaptive.Config
-		want string // "" is none
+func TestNew_validates(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	seconds := func(s float64) adaptive.Config {
+		return adaptive.Config{Duration: time.Duration(s * float64(time.Second))}
+	}
+	bins := func(n float64) adaptive.Config { return adaptive.Config{Bins: int(n)} }
+	ratio := func(r float64) adaptive.Config { return adaptive.Config{RatioForAccepts: r} }
+	padding := func(p float64) adaptive.Config { return adaptive.Config{RequestsPadding: p} }
+	for _, tt := range []struct {
+		field, want string
+		config      func(float64) adaptive.Config
+		good, bad   []float64
 	}{
-		{"defaults", adaptive.Config{}, ""},
-		{"negative zeros", adaptive.Config{RatioForAccepts: math.Copysign(0, -1), RequestsPadding: math.Copysign(0, -1)}, ""},
-		{"lowest", adaptive.Config{Duration: time.Second, Bins: 10, RatioForAccepts: 1, RequestsPadding: math.SmallestNonzeroFloat64}, ""},
-		{"highest", adaptive.Config{Duration: time.Hour, Bins: 1000, RatioForAccepts: 1e6, RequestsPadding: 1e6}, ""},
-
-		{"Duration negative", adaptive.Config{Duration: -time.Second}, "adaptive: Config.Duration is -1s: want 1s to 1h"},
-		{"Duration short", adaptive.Config{Duration: time.Second - 1}, "adaptive: Config.Duration is 999.999999ms: want 1s to 1h"},
-		{"Duration long", adaptive.Config{Duration: time.Hour + 1}, "adaptive: Config.Duration is 1h0m0.000000001s: want 1s to 1h"},
-		{"Bins negative", adaptive.Config{Bins: -100}, "adaptive: Config.Bins is -100: want 10 to 1000"},
-		{"Bins few", adaptive.Config{Bins: 9}, "adaptive: Config.Bins is 9: want 10 to 1000"},
-		{"Bins many", adaptive.Config{Bins: 1001}, "adaptive: Config.Bins is 1001: want 10 to 1000"},
-		{"RatioForAccepts negative", adaptive.Config{RatioForAccepts: -2}, "adaptive: Config.RatioForAccepts is -2: want 1 to 1e6"},
-		{"RatioForAccepts low", adaptive.Config{RatioForAccepts: 0.99}, "adaptive: Config.RatioForAccepts is 0.99: want 1 to 1e6"},
-		{"RatioForAccepts high", adaptive.Config{RatioForAccepts: 1e7}, "adaptive: Config.RatioForAccepts is 1e+07: want 1 to 1e6"},
-		{"RatioForAccepts NaN", adaptive.Config{RatioForAccepts: math.NaN()}, "adaptive: Config.RatioForAccepts is NaN: want 1 to 1e6"},
-		{"RatioForAccepts Inf", adaptive.Config{RatioForAccepts: math.Inf(1)}, "adaptive: Config.RatioForAccepts is +Inf: want 1 to 1e6"},
+		{"Duration", "1s to 1h", seconds, []float64{0, 1, 3600}, []float64{-1, 0.999, 3600.001}},
+		{"Bins", "10 to 1000", bins, []float64{0, 10, 1000}, []float64{-100, 9, 1001}},
+		{"RatioForAccepts", "1 to 1e6", ratio, []float64{math.Copysign(0, -1), 1, 1e6}, []float64{-2, 0.99, 1e7, nan, inf}},
 		{
-			"RequestsPadding negative",
-			adaptive.Config{RequestsPadding: -8},
-			"adaptive: Config.RequestsPadding is -8: want more than 0, at most 1e6",
+			"RequestsPadding", "more than 0, at most 1e6", padding,
+			[]float64{math.Copysign(0, -1), math.SmallestNonzeroFloat64, 1e6},
+			[]float64{-8, 1e7, nan, -inf},
 		},
-		{
-			"RequestsPadding high",
-			adaptive.Config{RequestsPadding: 1e7},
-			"adaptive: Config.RequestsPadding is 1e+07: want more than 0, at most 1e6",
-		},
-		{
-			"RequestsPadding NaN",
-			adaptive.Config{RequestsPadding: math.NaN()},
-			"adaptive: Config.RequestsPadding is NaN: want more than 0, at most 1e6",
-		},
-		{
-			"RequestsPadding Inf",
-			adaptive.Config{RequestsPadding: math.Inf(-1)},
-			"adaptive: Config.RequestsPadding is -Inf: want more than 0, at most 1e6",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			th, err := adaptive.New(tt.c)
-			got := ""
-			if err != nil {
-				got = err.Error()
+	} {
+		for _, v := range tt.good {
+			if th, err := adaptive.New(tt.config(v)); th == nil || err != nil {
+				t.Errorf("%s %v: got %v and error %v want a throttler", tt.field, v, th, err)
 			}
-			if got != tt.want || (th == nil) != (err != nil) {
-				t.Errorf("New() = %v, %q, want error %q", th, got, tt.want)
-			}
-		})
-	}
-}
-
-func TestInvalidConfigInEveryField(t *testing.T) {
-	_, err := adaptive.New(adaptive.Config{Duration: -1, Bins: -1, RatioForAccepts: -1, RequestsPadding: -1})
-	if err == nil {
-		t.Fatal("New() returned no error")
-	}
-	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != 4 {
-		t.Errorf("New() = %q, want four lines", err)
-	}
-	for i, field := range []string{"Duration", "Bins", "RatioForAccepts", "RequestsPadding"} {
-		if !strings.Contains(lines[i], "Config."+field+" is ") {
-			t.Errorf("line %d is %q, want it to name %s", i, lines[i], field)
 		}
+		for _, v := range tt.bad {
+			th, err := adaptive.New(tt.config(v))
+			if th != nil || err == nil || !strings.HasPrefix(err.Error(), "adaptive: Config."+tt.field+" is ") || !strings.HasSuffix(err.Error(), ": want "+tt.want) {
+				t.Errorf("%s %v: got %v and error %v want one with %s", tt.field, v, th, err, tt.want)
+			}
+		}
+	}
+	_, err := adaptive.New(adaptive.Config{Duration: -1, Bins: -1, RatioForAccepts: -1, RequestsPadding: -1})
+	if lines := strings.Count(fmt.Sprint(err), "\n") + 1; lines != 4 {
+		t.Errorf("every field is invalid: got %v want four lines", err)
 	}
 }
 

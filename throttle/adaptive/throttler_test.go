@@ -13,15 +13,19 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// newThrottler returns a throttler with a clock that only the test advances, and draws of r.
-func newThrottler(t *testing.T, r float64) (*adaptive.Throttler, *throttletest.Clock) {
+func mustNew(t *testing.T, c adaptive.Config) *adaptive.Throttler {
 	t.Helper()
-	clock := throttletest.NewClock(time.Unix(0, 0))
-	th, err := adaptive.New(adaptive.Config{Now: clock.Now, Rand: throttletest.Always(r)})
+	th, err := adaptive.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return th, clock
+	return th
+}
+
+// newThrottler returns a throttler whose clock stands still, and draws of r.
+func newThrottler(t *testing.T, r float64) *adaptive.Throttler {
+	t.Helper()
+	return mustNew(t, adaptive.Config{Now: throttletest.NewClock(time.Unix(0, 0)).Now, Rand: throttletest.Always(r)})
 }
 
 func repeat(n int, f func()) {
@@ -35,50 +39,8 @@ func fixedRand(seed uint64) func() float64 {
 	return rand.New(rand.NewPCG(seed, seed)).Float64
 }
 
-func TestThrottlesBelowProbabilityOnly(t *testing.T) {
-	const p = 30.0 / 58 // 10 accepts, 40 refusals
-	tests := []struct {
-		name string
-		draw float64
-		want bool
-	}{
-		{"lowest", 0, true},
-		{"just below", math.Nextafter(p, 0), true},
-		{"equal", p, false},
-		{"above", 0.9, false},
-		{"out of range", 1, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			th, _ := newThrottler(t, tt.draw)
-			repeat(10, th.Accepted)
-			repeat(40, th.Throttled)
-			if got := th.ShouldThrottle(); got != tt.want {
-				t.Errorf("ShouldThrottle() = %v at a draw of %v and a probability of %v, want %v", got, tt.draw, p, tt.want)
-			}
-		})
-	}
-}
-
-func TestThrottledRequestsCountAsRequests(t *testing.T) {
-	th, _ := newThrottler(t, 0)
-	th.Throttled()
-	for i := range 1000 {
-		want := float64(1+i) / float64(9+i)
-		if got := th.RejectionProbability(); math.Abs(got-want) > 1e-12 {
-			t.Fatalf("after %d local throttles: RejectionProbability() = %v, want %v", i, got, want)
-		}
-		if !th.ShouldThrottle() {
-			t.Fatalf("after %d local throttles: ShouldThrottle() = false at a draw of 0", i)
-		}
-	}
-	if got := th.Stats().Window; got != (adaptive.Counts{Rejected: 1, Shed: 1000}) || got.Requests() != 1001 {
-		t.Errorf("Window = %+v with %d requests, want 1 and 1000", got, got.Requests())
-	}
-}
-
 func TestLetThroughRequestsCountWhenTheyAreRegistered(t *testing.T) {
-	th, _ := newThrottler(t, 0.999)
+	th := newThrottler(t, 0.999)
 	th.Throttled()
 	before := th.Stats()
 	for range 100 {
@@ -91,43 +53,6 @@ func TestLetThroughRequestsCountWhenTheyAreRegistered(t *testing.T) {
 	}
 }
 
-func TestProbabilityIsZeroWhileEverythingIsAccepted(t *testing.T) {
-	th, clock := newThrottler(t, 0)
-	for i := range 1000 {
-		if th.ShouldThrottle() || th.RejectionProbability() != 0 {
-			t.Fatalf("call %d of a healthy backend throttled", i)
-		}
-		repeat(i%7, th.Accepted) // demand jumps
-		clock.Advance(time.Duration(i%13) * 100 * time.Millisecond)
-	}
-}
-
-func TestProbabilityStaysUpWhileTheBackendIsDown(t *testing.T) {
-	th, clock := newThrottler(t, 0)
-	repeat(1000, th.Throttled)
-	for range 1000 { // far longer than Duration
-		clock.Advance(time.Second)
-		repeat(30, func() { th.ShouldThrottle() })
-		if got := th.RejectionProbability(); got < 0.9 || got >= 1 {
-			t.Fatalf("RejectionProbability() = %v during an outage, want 0.9 to 1", got)
-		}
-	}
-}
-
-func TestProbabilityFallsAsSoonAsTheBackendAccepts(t *testing.T) {
-	th, _ := newThrottler(t, 0.5)
-	repeat(100, th.Throttled)
-	before := th.RejectionProbability()
-	th.Accepted()
-	if got := th.RejectionProbability(); got >= before {
-		t.Errorf("RejectionProbability() = %v after an accept, want less than %v", got, before)
-	}
-	repeat(99, th.Accepted)
-	if got := th.RejectionProbability(); got != 0 {
-		t.Errorf("RejectionProbability() = %v with half of the calls accepted and a ratio of 2, want 0", got)
-	}
-}
-
 func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 	paddings, durations := []float64{1, 8, 100}, 100
 	if testing.Short() {
@@ -135,10 +60,7 @@ func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 	}
 	for _, padding := range paddings {
 		clock := throttletest.NewClock(time.Unix(0, 0))
-		th, err := adaptive.New(adaptive.Config{RequestsPadding: padding, Now: clock.Now, Rand: fixedRand(1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		th := mustNew(t, adaptive.Config{RequestsPadding: padding, Now: clock.Now, Rand: fixedRand(1)})
 		repeat(600, th.Throttled)
 		sent := 0.0
 		for range durations * 600 { // of an outage, 20 calls a second
@@ -151,22 +73,6 @@ func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 		if got := sent / float64(durations); got < 0.8*padding || got > 1.2*padding {
 			t.Errorf("padding %v: %v calls per Duration went out, want about as many", padding, got)
 		}
-	}
-}
-
-func TestAcceptedAndThrottledEqualTheBool(t *testing.T) {
-	words, _ := newThrottler(t, 0)
-	bools, _ := newThrottler(t, 0)
-	words.Accepted()
-	bools.RegisterBackendResponse(false)
-	repeat(2, words.Throttled)
-	repeat(2, func() { bools.RegisterBackendResponse(true) })
-	want := adaptive.Counts{Accepted: 1, Rejected: 2}
-	if got := words.Stats().Window; got != want {
-		t.Errorf("in words: Window = %+v, want %+v", got, want)
-	}
-	if got := bools.Stats().Window; got != want {
-		t.Errorf("in bools: Window = %+v, want %+v", got, want)
 	}
 }
 
@@ -190,81 +96,8 @@ func TestNilAndZeroThrottlerThrottleAndCountNothing(t *testing.T) {
 	}
 }
 
-func TestTotalsNeverFall(t *testing.T) {
-	th, clock := newThrottler(t, 0)
-	repeat(3, th.Accepted)
-	repeat(5, th.Throttled)
-	repeat(2, func() { th.ShouldThrottle() })
-	clock.Advance(time.Hour)
-	want := adaptive.Stats{Total: adaptive.Counts{Accepted: 3, Rejected: 5, Shed: 2}}
-	if got := th.Stats(); got != want {
-		t.Errorf("Stats() = %+v after an hour, want %+v", got, want)
-	}
-}
-
-func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
-	zero, _ := newThrottler(t, 0)
-	clock := throttletest.NewClock(time.Unix(0, 0))
-	spelt, err := adaptive.New(adaptive.Config{
-		Duration: 30 * time.Second, Bins: 100, RatioForAccepts: 2, RequestsPadding: 8, Now: clock.Now, Rand: throttletest.Always(0),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, th := range []*adaptive.Throttler{zero, spelt} {
-		repeat(3, th.Accepted)
-		repeat(9, th.Throttled)
-		if got, want := th.RejectionProbability(), (12.0-2*3)/(12+8); math.Abs(got-want) > 1e-15 {
-			t.Errorf("RejectionProbability() = %v, want %v", got, want)
-		}
-	}
-}
-
-func TestNothingIsLostOrCountedTwice(t *testing.T) {
-	th, err := adaptive.New(adaptive.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	workers, calls := 64, 2000
-	if testing.Short() {
-		calls = 200
-	}
-	var local, accepted, throttled atomic.Uint64
-	var wg sync.WaitGroup
-	for worker := range workers {
-		wg.Go(func() {
-			for call := range calls {
-				switch {
-				case th.ShouldThrottle():
-					local.Add(1)
-				case (worker+call)%3 == 0:
-					th.Accepted()
-					accepted.Add(1)
-				default:
-					th.RegisterBackendResponse(true)
-					throttled.Add(1)
-				}
-				if p := th.RejectionProbability(); p < 0 || p >= 1 {
-					t.Errorf("RejectionProbability() = %v", p)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	want := adaptive.Counts{
-		Accepted: accepted.Load(), Rejected: throttled.Load(), Shed: local.Load(),
-	}
-	if got := th.Stats().Total; got != want || got.Requests() != uint64(workers*calls) {
-		t.Errorf("Total = %+v, want %+v, %d in all", got, want, workers*calls)
-	}
-	if want.Shed == 0 {
-		t.Error("nothing was throttled locally")
-	}
-}
-
 // TestUserFunctionsRunUnderNoLock: a Now and a Rand that call the throttler would deadlock.
 func TestUserFunctionsRunUnderNoLock(t *testing.T) {
-	clock := throttletest.NewClock(time.Unix(0, 0))
 	var th *adaptive.Throttler
 	calling := false
 	call := func() {
@@ -277,13 +110,10 @@ func TestUserFunctionsRunUnderNoLock(t *testing.T) {
 		th.Stats()
 		calling = false
 	}
-	th, err := adaptive.New(adaptive.Config{
-		Now:  func() time.Time { call(); return clock.Now() },
+	th = mustNew(t, adaptive.Config{
+		Now:  func() time.Time { call(); return time.Unix(0, 0) },
 		Rand: func() float64 { call(); return 0 },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 100 {
 		th.Throttled()
 		th.ShouldThrottle()
@@ -294,141 +124,140 @@ func TestUserFunctionsRunUnderNoLock(t *testing.T) {
 	}
 }
 
-// TestKeepsAnOverloadedBackendServing sends five times the capacity, with and without a throttler.
-func TestKeepsAnOverloadedBackendServing(t *testing.T) {
-	capacity := 200
-	if testing.Short() {
-		capacity = 40
-	}
-	without := served(t, capacity, 5*capacity, false)
-	with := served(t, capacity, 5*capacity, true)
-	t.Logf("served of what could be: %.3f without a throttler, %.3f with it", without, with)
-	if without > 0.6 {
-		t.Errorf("without a throttler %.3f of the capacity was served: the backend is not overloaded", without)
-	}
-	if with < 0.85 {
-		t.Errorf("with a throttler %.3f of the capacity was served, want at least 0.85", with)
+func TestRejectionProbability(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		c                 adaptive.Config
+		accepted, refused int
+		throttled         int // locally
+		want              float64
+	}{
+		{name: "nothing happened"},
+		{name: "everything accepted", accepted: 100},
+		{name: "half accepted", accepted: 50, refused: 50},
+		{name: "a little less", accepted: 49, refused: 51, want: 2.0 / 108},
+		{name: "one refusal", refused: 1, want: 1.0 / 9},
+		{name: "throttled calls are requests", refused: 1, throttled: 1000, want: 1001.0 / 1009},
+		{name: "ratio 1", c: adaptive.Config{RatioForAccepts: 1}, accepted: 90, refused: 10, want: 10.0 / 108},
+		{name: "padding 4", c: adaptive.Config{RequestsPadding: 4}, refused: 4, want: 4.0 / 8},
+	} {
+		clock := throttletest.NewClock(time.Unix(0, 0))
+		tt.c.Now, tt.c.Rand = clock.Now, throttletest.Always(0)
+		th := mustNew(t, tt.c)
+		repeat(tt.accepted, th.Accepted)
+		repeat(tt.refused, th.Throttled)
+		repeat(tt.throttled, func() { th.ShouldThrottle() })
+		if got := th.RejectionProbability(); math.Abs(got-tt.want) > 1e-15 {
+			t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
+		}
+		want := adaptive.Counts{Accepted: uint64(tt.accepted), Rejected: uint64(tt.refused), Shed: uint64(tt.throttled)}
+		if got := th.Stats(); got.Window != want || got.Total != want {
+			t.Errorf("%s: got %+v want %+v", tt.name, got, want)
+		}
 	}
 }
 
-// served returns the part of the capacity that was used for serving, in a minute that begins a minute into the overload.
-func served(t *testing.T, capacity, load int, throttled bool) float64 {
-	clock := throttletest.NewClock(time.Unix(0, 0))
-	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: float64(capacity), Now: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	th, err := adaptive.New(adaptive.Config{Now: clock.Now, Rand: fixedRand(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := uint64(0)
-	for i := range 120 * load {
-		if i == 60*load {
-			before = backend.Served()
+// TestShouldThrottle_exact draws a little less and a little more than the probability, which is exact with few calls.
+func TestShouldThrottle_exact(t *testing.T) {
+	clock, dice, draw := throttletest.NewClock(time.Unix(0, 0)), rand.New(rand.NewPCG(1, 2)), 0.0
+	th := mustNew(t, adaptive.Config{Now: clock.Now, Rand: func() float64 { return draw }})
+	throttled := 0
+	for i := range 4000 {
+		clock.Advance(time.Duration(dice.Int64N(int64(2 * time.Second)))) // about 30 in the window
+		if i%400 == 0 {
+			clock.Advance(time.Minute)
 		}
-		clock.Advance(time.Second / time.Duration(load))
-		if throttled && th.ShouldThrottle() {
-			continue
+		th.RegisterBackendResponse(dice.IntN(3) > 0)
+		p := th.RejectionProbability()
+		draw = p + 1e-9*float64(i%2*2-1)
+		got := th.ShouldThrottle()
+		if want := p > 0 && draw < p; got != want {
+			t.Fatalf("call %d: got %v at a draw of %v and a probability of %v", i, got, draw, p)
 		}
-		th.RegisterBackendResponse(backend.Call(t.Context()) != nil)
+		if got {
+			throttled++
+		}
 	}
-	return float64(backend.Served()-before) / float64(60*capacity)
+	if throttled < 500 {
+		t.Errorf("got %d calls throttled want more", throttled)
+	}
 }
 
-func TestWindowForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th, err := adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		repeat(50, th.Throttled)
-		time.Sleep(30*time.Second - time.Nanosecond)
-		if got := th.Stats().Window.Requests(); got != 50 {
-			t.Errorf("just before Duration is over: %d requests, want 50", got)
-		}
-		if th.RejectionProbability() == 0 {
-			t.Error("just before Duration is over: probability 0")
-		}
-		time.Sleep(300*time.Millisecond + time.Nanosecond)
-		if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.Rejected != 50 {
-			t.Errorf("after Duration and a bin: %+v, want an empty window", got)
-		}
-		if th.ShouldThrottle() {
-			t.Error("throttles with an empty window")
-		}
-	})
-}
-
-func TestProbabilityFallsWhileNoCallsCome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th, err := adaptive.New(adaptive.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			th.Throttled()
-			time.Sleep(time.Second)
-		}
-		last := th.RejectionProbability()
-		time.Sleep(21 * time.Second)
-		for range 10 {
-			now := th.RejectionProbability()
-			if now >= last {
-				t.Fatalf("RejectionProbability() = %v a second after %v, want less", now, last)
+// TestThrottler_parallel loses no call and counts none twice.
+func TestThrottler_parallel(t *testing.T) {
+	th := mustNew(t, adaptive.Config{})
+	const workers, calls = 16, 500
+	var local atomic.Uint64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for call := range calls {
+				if th.ShouldThrottle() {
+					local.Add(1)
+					continue
+				}
+				th.RegisterBackendResponse(call%3 > 0)
 			}
-			last = now
-			time.Sleep(time.Second)
-		}
-		if last != 0 {
-			t.Errorf("RejectionProbability() = %v in the end, want 0", last)
+		})
+	}
+	all.Wait()
+	if got := th.Stats().Total; got.Requests() != workers*calls || got.Shed != local.Load() || got.Shed == 0 {
+		t.Errorf("got %+v want %d requests, %d of them throttled", got, workers*calls, local.Load())
+	}
+}
+
+// TestWindowForgets has a throttler of before the bubble, whose clock is years apart, and one of its own.
+func TestWindowForgets(t *testing.T) {
+	outside := mustNew(t, adaptive.Config{Rand: throttletest.Always(0)})
+	outside.Throttled()
+	synctest.Test(t, func(t *testing.T) {
+		for _, th := range []*adaptive.Throttler{outside, mustNew(t, adaptive.Config{Rand: throttletest.Always(0)})} {
+			before := th.Stats().Total.Rejected
+			time.Sleep(time.Minute)
+			repeat(50, th.Throttled)
+			time.Sleep(30*time.Second - time.Nanosecond)
+			if got := th.Stats(); got.Window.Requests() != 50 || got.Probability == 0 {
+				t.Errorf("just before Duration is over: got %+v want 50 requests", got)
+			}
+			time.Sleep(600*time.Millisecond + time.Nanosecond)
+			if th.ShouldThrottle() {
+				t.Error("throttles with an empty window")
+			}
+			if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.Rejected != before+50 {
+				t.Errorf("after Duration and two bins: got %+v want an empty window", got)
+			}
 		}
 	})
-}
-
-func TestTimeMayJumpAnywhere(t *testing.T) {
-	th, clock := newThrottler(t, 0)
-	for _, d := range []time.Duration{1<<63 - 1, -1 << 63, 1<<63 - 1, 1<<63 - 1, -1 << 63, 1, 1 << 62} {
-		clock.Advance(d)
-		th.Throttled()
-		if p := th.RejectionProbability(); p < 0 || p >= 1 {
-			t.Fatalf("RejectionProbability() = %v after a jump of %v", p, d)
-		}
-		th.ShouldThrottle()
-	}
-	if got := th.Stats().Total.Rejected; got != 7 {
-		t.Errorf("%d refusals in the totals, want 7", got)
+	outside.Throttled()
+	if !outside.ShouldThrottle() {
+		t.Error("outside again: want the refusal to count")
 	}
 }
 
-// TestCreatedOutsideABubbleAndUsedInside, and vice versa: the clocks of the two are years apart.
-func TestCreatedOutsideABubbleAndUsedInside(t *testing.T) {
-	outside, err := adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func(t *testing.T, th *adaptive.Throttler) {
-		t.Helper()
-		repeat(20, th.Throttled)
-		if !th.ShouldThrottle() {
-			t.Errorf("ShouldThrottle() = false after 20 refusals: %+v", th.Stats())
-		}
-		if p := th.RejectionProbability(); p <= 0 || p >= 1 {
-			t.Errorf("RejectionProbability() = %v after 20 refusals", p)
-		}
-	}
-	var inside *adaptive.Throttler
-	check(t, outside)
-	synctest.Test(t, func(t *testing.T) {
-		check(t, outside)
-		time.Sleep(31 * time.Second)
-		check(t, outside)
-		inside, err = adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
+// TestKeepsAnOverloadedBackendServing sends five times the capacity, with and without a throttler. What is served is
+// counted in the second of two minutes.
+func TestKeepsAnOverloadedBackendServing(t *testing.T) {
+	const capacity, load = 40, 5 * 40
+	for _, throttled := range []bool{false, true} {
+		clock := throttletest.NewClock(time.Unix(0, 0))
+		backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, inside)
-	})
-	check(t, outside)
-	check(t, inside)
+		th := mustNew(t, adaptive.Config{Now: clock.Now, Rand: fixedRand(7)})
+		before := uint64(0)
+		for i := range 120 * load {
+			if i == 60*load {
+				before = backend.Served()
+			}
+			clock.Advance(time.Second / load)
+			if !throttled || !th.ShouldThrottle() {
+				th.RegisterBackendResponse(backend.Call(t.Context()) != nil)
+			}
+		}
+		served := float64(backend.Served()-before) / (60 * capacity)
+		if throttled && served < 0.85 || !throttled && served > 0.6 {
+			t.Errorf("throttled %v: %.3f of the capacity was served, want more than 0.85 with a throttler, less than 0.6 without", throttled, served)
+		}
+	}
 }
