@@ -1,7 +1,9 @@
 package throttletest_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,42 +11,42 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestInvalidBackendConfig(t *testing.T) {
-	tests := []struct {
-		name string
-		c    throttletest.BackendConfig
-		want string // "" is none
+func TestNewBackend_validates(t *testing.T) {
+	type config = throttletest.BackendConfig
+	for _, tt := range []struct {
+		field, want string
+		set         func(*config, float64)
+		good, bad   []float64
 	}{
-		{"defaults", throttletest.BackendConfig{}, ""},
-		{"lowest", throttletest.BackendConfig{Capacity: math.SmallestNonzeroFloat64, RejectionCost: math.SmallestNonzeroFloat64}, ""},
-		{"highest", throttletest.BackendConfig{Capacity: 1e9, RejectionCost: 1, Latency: math.MaxInt64}, ""},
-		{"Capacity negative", throttletest.BackendConfig{Capacity: -1}, "BackendConfig.Capacity is -1: want 0 for no limit, at most 1e9"},
-		{"Capacity high", throttletest.BackendConfig{Capacity: 2e9}, "BackendConfig.Capacity is 2e+09: want 0 for no limit, at most 1e9"},
-		{"Capacity NaN", throttletest.BackendConfig{Capacity: math.NaN()}, "BackendConfig.Capacity is NaN: want 0 for no limit, at most 1e9"},
-		{"Capacity Inf", throttletest.BackendConfig{Capacity: math.Inf(1)}, "BackendConfig.Capacity is +Inf: want 0 for no limit, at most 1e9"},
-		{"RejectionCost negative", throttletest.BackendConfig{RejectionCost: -0.1}, "BackendConfig.RejectionCost is -0.1: want more than 0, at most 1"},
-		{"RejectionCost high", throttletest.BackendConfig{RejectionCost: 1.5}, "BackendConfig.RejectionCost is 1.5: want more than 0, at most 1"},
-		{"RejectionCost NaN", throttletest.BackendConfig{RejectionCost: math.NaN()}, "BackendConfig.RejectionCost is NaN: want more than 0, at most 1"},
-		{"Latency negative", throttletest.BackendConfig{Latency: -time.Second}, "BackendConfig.Latency is -1s: want 0s or more"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			b, err := throttletest.NewBackend(tt.c)
-			got := ""
-			if err != nil {
-				got = strings.TrimPrefix(err.Error(), "throttletest: ")
+		{
+			"Capacity", "0 for no limit, at most 1e9", func(c *config, v float64) { c.Capacity = v },
+			[]float64{0, math.SmallestNonzeroFloat64, 1e9},
+			[]float64{-1, 2e9, math.NaN(), math.Inf(1)},
+		},
+		{
+			"RejectionCost", "more than 0, at most 1", func(c *config, v float64) { c.RejectionCost = v },
+			[]float64{0, math.SmallestNonzeroFloat64, 1},
+			[]float64{-0.1, 1.5, math.NaN()},
+		},
+		{
+			"Latency", "0s or more", func(c *config, v float64) { c.Latency = time.Duration(v) },
+			[]float64{0, 1, 1e18},
+			[]float64{-1},
+		},
+	} {
+		for _, v := range append(tt.good, tt.bad...) {
+			var c config
+			tt.set(&c, v)
+			b, err := throttletest.NewBackend(c)
+			got, want := fmt.Sprint(err), fmt.Sprintf("throttletest: BackendConfig.%s is ", tt.field)
+			if bad := !slices.Contains(tt.good, v); (b == nil) != bad || bad && (!strings.HasPrefix(got, want) || !strings.HasSuffix(got, tt.want)) {
+				t.Errorf("%s %v: got %v and error %v", tt.field, v, b, err)
 			}
-			if got != tt.want || (b == nil) != (err != nil) {
-				t.Errorf("NewBackend() = %v, %q, want error %q", b, got, tt.want)
-			}
-		})
+		}
 	}
-}
-
-func TestInvalidBackendConfigInEveryField(t *testing.T) {
-	_, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: -1, RejectionCost: -1, Latency: -1})
-	if err == nil || len(strings.Split(err.Error(), "\n")) != 3 {
-		t.Errorf("NewBackend() = %v, want three lines", err)
+	_, err := throttletest.NewBackend(config{Capacity: -1, RejectionCost: -1, Latency: -1})
+	if lines := strings.Count(fmt.Sprint(err), "\n") + 1; lines != 3 {
+		t.Errorf("every field is invalid: got %v, want three lines", err)
 	}
 }
 

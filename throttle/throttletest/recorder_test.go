@@ -3,7 +3,6 @@ package throttletest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -91,23 +90,6 @@ func checkAccessors(t *testing.T, rec *throttletest.Recorder, th *throttle.Throt
 	}
 }
 
-func TestStartedKeepsTheContext(t *testing.T) {
-	type key struct{}
-	ctx := context.WithValue(t.Context(), key{}, 1)
-	if got := throttletest.NewRecorder().Hooks().Started(ctx, throttle.StartEvent{}); got != ctx {
-		t.Errorf("Started returned %v, want the context it got", got)
-	}
-}
-
-func TestEventsAreACopy(t *testing.T) {
-	rec := throttletest.NewRecorder()
-	newThrottle(t, rec)
-	rec.Events()[0].Kind = throttletest.KindShed
-	if got := rec.Events(); got[0].Kind != throttletest.KindCreated {
-		t.Errorf("Events() = %+v after a copy was changed", got)
-	}
-}
-
 func TestEventsBeyondTheLimitAreCountedButNotKept(t *testing.T) {
 	for _, tt := range []struct{ limit, want int }{{0, 7}, {3, 3}, {7, 7}, {100, 7}, {-1, 0}} {
 		rec := &throttletest.Recorder{Limit: tt.limit}
@@ -128,27 +110,6 @@ func TestEventsBeyondTheLimitAreCountedButNotKept(t *testing.T) {
 	}
 }
 
-func TestResetForgetsEverything(t *testing.T) {
-	rec := &throttletest.Recorder{Limit: 1}
-	th := newThrottle(t, rec)
-	rec.Reset()
-	if len(rec.Events()) != 0 || rec.Count(throttletest.KindCreated) != 0 {
-		t.Errorf("after Reset: %d events, %d throttles", len(rec.Events()), rec.Count(throttletest.KindCreated))
-	}
-	_ = th.Close()
-	if got := rec.Count(throttletest.KindClosed); got != 1 {
-		t.Errorf("closed throttles after Reset: got %d want 1", got)
-	}
-}
-
-func TestCountOfAnUnknownKindIsZero(t *testing.T) {
-	rec := throttletest.NewRecorder()
-	newThrottle(t, rec)
-	if got := rec.Count(throttletest.Kind(200)); got != 0 {
-		t.Errorf("Count(200) = %d, want 0", got)
-	}
-}
-
 func TestKindString(t *testing.T) {
 	words := []string{"created", "closed", "shed", "started", "finished", "fell back", "policy changed", "kind(7)"}
 	for k, want := range words {
@@ -158,45 +119,50 @@ func TestKindString(t *testing.T) {
 	}
 }
 
-// TestRecorderIsSafeForConcurrentUse: one recorder, several throttles, many goroutines, and readers among them.
-func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
-	rec := throttletest.NewRecorder()
-	workers, each := 32, 200
-	if testing.Short() {
-		each = 50
+func TestRecorder_keepsCopies(t *testing.T) {
+	rec := &throttletest.Recorder{Limit: 2}
+	th := newThrottle(t, rec)
+	rec.Events()[0].Kind = throttletest.KindShed
+	want := throttle.PolicyEvent{Throttle: th, After: throttle.PolicyState{Alert: throttle.RatioAlert}}
+	rec.Hooks().PolicyChanged(t.Context(), want)
+	if got := rec.Events(); len(got) != 2 || got[0].Kind != throttletest.KindCreated || got[1].PolicyChanged != want {
+		t.Errorf("got %v want created and %v", got, want)
 	}
-	var wg sync.WaitGroup
-	for worker := range workers {
-		th, err := throttle.New(throttle.Config{Name: fmt.Sprint(worker % 4), Hooks: rec.Hooks()})
-		if err != nil {
-			t.Fatal(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if got := rec.Hooks().Started(ctx, throttle.StartEvent{}); got != ctx {
+		t.Errorf("Started returned %v, want the context it got", got)
+	}
+	rec.Reset()
+	_ = th.Close()
+	for kind, want := range map[throttletest.Kind]int{throttletest.KindCreated: 0, throttletest.KindClosed: 1, 200: 0} {
+		if got := rec.Count(kind); got != want {
+			t.Errorf("Count(%v) after Reset: got %d want %d", kind, got, want)
 		}
-		wg.Go(func() {
-			for call := range each {
-				_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
-				if call%50 == 0 {
-					_, _ = rec.Events(), rec.Finished()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, k := range []throttletest.Kind{throttletest.KindStarted, throttletest.KindFinished} {
-		if got := rec.Count(k); got != workers*each {
-			t.Errorf("Count(%v) = %d, want %d", k, got, workers*each)
-		}
-	}
-	if got := len(rec.Events()); got != workers*(2*each+1) {
-		t.Errorf("%d events, want %d", got, workers*(2*each+1))
 	}
 }
 
-func TestRecorder_PolicyChanged(t *testing.T) {
+// TestRecorder_parallel: one recorder, several throttles, many goroutines, and readers among them.
+func TestRecorder_parallel(t *testing.T) {
+	const workers, each = 32, 50
 	rec := throttletest.NewRecorder()
-	th := newThrottle(t, rec)
-	want := throttle.PolicyEvent{Throttle: th, After: throttle.PolicyState{Alert: throttle.RatioAlert}}
-	rec.Hooks().PolicyChanged(t.Context(), want)
-	if got := rec.Events(); len(got) != 2 || got[1].PolicyChanged != want {
-		t.Errorf("got %v want %v", got, want)
+	var all sync.WaitGroup
+	for range workers {
+		th := newThrottle(t, rec)
+		all.Go(func() {
+			for range each {
+				_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
+			}
+			_, _ = rec.Events(), rec.Finished()
+		})
+	}
+	all.Wait()
+	for _, k := range []throttletest.Kind{throttletest.KindStarted, throttletest.KindFinished} {
+		if got := rec.Count(k); got != workers*each {
+			t.Errorf("Count(%v): got %d want %d", k, got, workers*each)
+		}
+	}
+	if got := len(rec.Events()); got != workers*(2*each+1) {
+		t.Errorf("got %d events want %d", got, workers*(2*each+1))
 	}
 }
