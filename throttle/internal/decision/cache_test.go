@@ -86,57 +86,6 @@ func (r *rig) call(stripe int, rejected bool) float64 {
 	return p
 }
 
-// sized returns quick with go test -short, and full without: the size of a test.
-func sized(full, quick int) int {
-	if testing.Short() {
-		return quick
-	}
-	return full
-}
-
-// TestDecisions_age compares each decision with the exact probabilities since the bucket began, or
-// since the N-th last event of the stripe. With few calls every decision must be exact.
-func TestDecisions_age(t *testing.T) {
-	for seed := range uint64(6) {
-		dice := rand.New(rand.NewPCG(seed, 1))
-		r := newRig(1, dice.Float64)
-		perBucket := int64(1) << (3 * seed) // from few to very many calls
-		var exact []float64
-		var events [stripes][]int // the steps at which each stripe had an event
-		failing, bucketBegan, bucket, stale := 0.0, 0, int64(0), 0
-		for step := range sized(10_000, 4000) {
-			if dice.IntN(2000) == 0 {
-				failing = max(0, dice.Float64()*1.5-0.5)
-			}
-			r.now += time.Duration(dice.Int64N(2 * int64(width) / perBucket))
-			if b := int64(r.now / width); b != bucket {
-				bucket, bucketBegan = b, step
-			}
-			exact = append(exact, share(r.exact()))
-			stripe := dice.IntN(stripes)
-			rejected := dice.Float64() < failing
-			used := r.call(stripe, rejected)
-			oldest := bucketBegan
-			if n := len(events[stripe]) - int(r.mask.Load()) - 2; n >= 0 {
-				oldest = min(oldest, events[stripe][n])
-			}
-			same := func(p float64) bool { return math.Abs(p-used) < 1e-9 }
-			if !slices.ContainsFunc(exact[oldest:], same) {
-				t.Fatalf("seed %d, step %d: decided at %v, exact was %v", seed, step, used, exact[max(oldest, step-20):])
-			}
-			if !same(exact[step]) {
-				stale++
-			}
-			if used > 0 || rejected {
-				events[stripe] = append(events[stripe], step)
-			}
-		}
-		if few := perBucket == 1; few && stale > 0 || perBucket > 4000 && stale == 0 && !testing.Short() {
-			t.Errorf("%d calls per bucket: %d of %d decisions were not exact", perBucket, stale, len(exact))
-		}
-	}
-}
-
 // TestCache_needsDecision checks that NeedsDecision is true while the window holds a refused call, and
 // false soon after the last one has left.
 func TestCache_needsDecision(t *testing.T) {
@@ -266,40 +215,31 @@ func TestCache_decisionsDoNotWait(t *testing.T) {
 	}
 }
 
-// TestCache_interval checks after how many events of a stripe the decisions are computed again.
-func TestCache_interval(t *testing.T) {
-	for requests, want := range map[int]int{4096: 16, 10_000: 32, 32_767: 64, 32_768: 128, 1_000_000: 128} {
-		r := newFullRig(16, requests)
+// TestCache_refresh counts the events after which the decisions are computed again: of one stripe, or of all.
+func TestCache_refresh(t *testing.T) {
+	for _, tt := range []struct {
+		least          uint64
+		requests, want int
+		all            bool // events of all stripes count
+	}{
+		{1, 100, 1, true},
+		{5, 4095, 5, true},
+		{16, 1, 16, true},
+		{16, 4095, 16, true},
+		{16, 4096, 16, false},
+		{16, 32_767, 64, false},
+		{16, 1_000_000, 128, false},
+	} {
 		for stripe := range stripes {
-			for range want - 1 {
-				r.decide(stripe)
-			}
-		}
-		if r.computed != 0 {
-			t.Errorf("%d requests: %d refreshes after %d events on each stripe, want none", requests, r.computed, want-1)
-		}
-		for stripe := range stripes {
-			r.computed = 0
-			if r.decide(stripe); r.computed != 1 {
-				t.Errorf("%d requests: %d refreshes at event %d of a stripe, want 1", requests, r.computed, want)
-			}
-		}
-	}
-}
-
-// TestCache_intervalOfFewRequests adds up the events of all stripes.
-func TestCache_intervalOfFewRequests(t *testing.T) {
-	for _, least := range []uint64{1, 5, 16} {
-		for _, requests := range []int{1, 100, 4095} {
-			r := newFullRig(least, requests)
-			for event := range least {
-				if r.computed != 0 {
-					t.Errorf("%d requests: refreshed after %d events, want %d", requests, event, least)
+			r := newFullRig(tt.least, tt.requests)
+			events := 0
+			for ; r.computed == 0; events++ {
+				if r.decide(stripe); !tt.all {
+					r.decide((stripe + 1 + events%2) % stripes)
 				}
-				r.decide(int(event) % stripes)
 			}
-			if r.computed != 1 {
-				t.Errorf("%d requests: %d refreshes after %d events, want 1", requests, r.computed, least)
+			if events != tt.want {
+				t.Errorf("%d requests, at least %d events: computed again after %d want %d", tt.requests, tt.least, events, tt.want)
 			}
 		}
 	}

@@ -58,12 +58,3 @@ func chiSquared(counts []int, draws int) float64 {
 	}
 	return chi
 }
-
-func TestCache_drawOfUser(t *testing.T) {
-	for _, r := range []float64{0, 0.5, Largest, 1, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		c := newRig(1, func() float64 { return r })
-		if got := c.draw(0, 1); got >= scale {
-			t.Errorf("%v draws %d, want less than %d", r, got, uint64(scale))
-		}
-	}
-}

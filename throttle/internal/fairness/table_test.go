@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -145,16 +144,6 @@ func TestBadWeightsAreOne(t *testing.T) {
 	}
 }
 
-func TestOneTenantChangesNothing(t *testing.T) {
-	table, dice := newTable(nil), rand.New(rand.NewPCG(1, 1))
-	for i := range 20_000 {
-		p := dice.Float64()
-		if own, above := table.Decide("only", i%4, 0, time.Duration(i)*time.Millisecond, p, 0); own != p || above {
-			t.Fatalf("call %d: got probability %v, above %v, want %v, false", i, own, above, p)
-		}
-	}
-}
-
 // TestATenantThatIsAloneAgain has several tenants, and later only one.
 func TestATenantThatIsAloneAgain(t *testing.T) {
 	table := newTable(nil)
@@ -249,26 +238,4 @@ func TestRows(t *testing.T) {
 	if row.Above != 1 || math.Abs(row.Largest-0.8) > 0.03 {
 		t.Errorf("got %+v, want 1 tenant above its share, and 0.8 for the largest", row)
 	}
-}
-
-// TestParallel uses a table from several goroutines, at several rates.
-func TestParallel(t *testing.T) {
-	table := New(Config{Rows: 8, Stripes: 4})
-	var all sync.WaitGroup
-	for g := range 8 {
-		all.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(g), 3))
-			for i := range 20_000 {
-				key := [...]string{"a", "b", "c", fmt.Sprint(i)}[dice.IntN(4)]
-				now := time.Duration(i) * time.Millisecond
-				if own, _ := table.Decide(key, dice.IntN(8), g, now, 0.5, dice.Uint64()); !(own >= 0 && own <= 1) {
-					t.Errorf("got probability %v, want 0 to 1", own)
-				}
-				if i%1000 == 0 {
-					table.Rows(now)
-				}
-			}
-		})
-	}
-	all.Wait()
 }

@@ -31,60 +31,6 @@ func wantRest(t *testing.T, r *Ring) {
 	}
 }
 
-func TestCallsBecomeLate(t *testing.T) {
-	r := New(800*ms, 2, 1)
-	slot := r.Begin(50*ms, 0, 1)
-	if _, ok := r.Advance(899 * ms); ok {
-		t.Error("a call was late before T and an eighth")
-	}
-	f, ok := r.Advance(900 * ms)
-	if want := (Found{Late: [MaxRows]int64{1: 1}, Open: 1}); !ok || f != want {
-		t.Errorf("got %v, %v, want %v", f, ok, want)
-	}
-	if got := r.Oldest(900 * ms); got != 900*ms {
-		t.Errorf("the oldest call is %v old, want 900 ms", got)
-	}
-	if r.End(slot, 0, 1) {
-		t.Error("the first late call was booked, want the third")
-	}
-	wantRest(t, r)
-}
-
-// TestOneInThreeIsBooked: each third late call when it becomes late, the others when they are written off, and none twice.
-func TestOneInThreeIsBooked(t *testing.T) {
-	r := New(800*ms, 1, 1)
-	var open []time.Duration
-	for range 10 {
-		open = append(open, r.Begin(0, 0, 0))
-	}
-	f, _ := r.Advance(time.Second)
-	if f.Late[0] != 10 || f.Booked[0] != 3 {
-		t.Errorf("got %d late and %d booked, want 10 and 3", f.Late[0], f.Booked[0])
-	}
-	booked := 0
-	for _, slot := range open[:4] {
-		if r.End(slot, 0, 0) {
-			booked++
-		}
-	}
-	if booked != 1 {
-		t.Errorf("%d of 4 late calls that ended were booked, want 1", booked)
-	}
-	f, _ = r.Advance(20 * time.Second)
-	if f.Lost[0] != 6 || f.Booked[0] != 4 || f.Open != 0 {
-		t.Errorf("got %+v, want 6 lost, of which 2 were booked before", f)
-	}
-	if r.Open() != 0 || r.Oldest(20*time.Second) != 20*time.Second {
-		t.Errorf("got %d open, oldest %v, want 0 and 20s", r.Open(), r.Oldest(20*time.Second))
-	}
-	for _, slot := range open[4:] {
-		if !r.End(slot, 0, 0) {
-			t.Error("a call that was written off counts as not booked")
-		}
-	}
-	wantRest(t, r)
-}
-
 // TestOldest_endsWithItsCall: calls that hang for half a minute overlap, so that some are always written off.
 func TestOldest_endsWithItsCall(t *testing.T) {
 	r := New(100*ms, 1, 1)

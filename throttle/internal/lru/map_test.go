@@ -22,70 +22,32 @@ func mapOf(limit int, idle time.Duration, keys ...string) *Map[string] {
 	return m
 }
 
-// TestMap_agreesWithAList compares a map with a list of keys in the order of their use. The clock
-// moves at each step. If it did not, a stack that grows would change the stripe and so the order.
-func TestMap_agreesWithAList(t *testing.T) {
-	for seed := range uint64(20) {
-		synctest.Test(t, func(t *testing.T) {
-			dice := rand.New(rand.NewPCG(seed, 1))
-			limit := 1 + dice.IntN(8)
-			m := mapOf(limit, hour)
-			var list []string // the last used first
-			used := map[string]time.Time{}
-			for range 3000 {
-				key := fmt.Sprint(dice.IntN(12))
-				time.Sleep(time.Nanosecond)
-				if dice.IntN(3) == 0 {
-					time.Sleep(time.Duration(dice.Int64N(int64(hour / 5))))
-				}
-				var removed []string
-				value, ok := m.Get(key)
-				if !ok {
-					removed = m.RemoveIdle()
-					if value, ok = m.Use(key); !ok {
-						removed = append(removed, m.Put(key, key)...)
-						value = key
-					}
-				}
-				if value != key {
-					t.Fatalf("seed %d: got value %q of %q", seed, value, key)
-				}
-				var gone []string
-				for len(list) > 0 && time.Since(used[list[len(list)-1]]) > hour {
-					gone, list = append(gone, list[len(list)-1]), list[:len(list)-1]
-				}
-				list = slices.DeleteFunc(list, func(k string) bool { return k == key })
-				list = slices.Insert(list, 0, key)
-				if len(list) > limit {
-					gone, list = append(gone, list[limit]), list[:limit]
-				}
-				used[key] = time.Now()
-				if !slices.Equal(removed, gone) {
-					t.Fatalf("seed %d: got %q removed, want %q", seed, removed, gone)
-				}
-				if got := m.Values(); !slices.Equal(got, list) || m.Len() != len(list) {
-					t.Fatalf("seed %d: got values %q, want %q", seed, got, list)
-				}
-			}
-			if got := m.Clear(); len(got) != len(list) || m.Len() != 0 {
-				t.Errorf("seed %d: Clear returned %q, want %d values", seed, got, len(list))
-			}
-			if _, ok := m.Find("1"); ok {
-				t.Errorf("seed %d: found a value after Clear", seed)
-			}
-		})
-	}
-}
-
-// TestMap_findIsNoUse finds the oldest value before one must go.
-func TestMap_findIsNoUse(t *testing.T) {
-	m := mapOf(2, hour, "a", "b")
-	if value, ok := m.Find("a"); value != "a" || !ok {
-		t.Errorf("Find: got %q, %v, want a, true", value, ok)
-	}
-	if removed := m.Put("c", "c"); !slices.Equal(removed, []string{"a"}) {
-		t.Errorf("removed: got %q, want a", removed)
-	}
+// TestMap_evicts removes the values that were not used for too long, and the one of the oldest use. Find is no use.
+func TestMap_evicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := mapOf(2, hour, "a", "b")
+		if value, ok := m.Find("a"); value != "a" || !ok {
+			t.Errorf("Find: got %q, %v, want a, true", value, ok)
+		}
+		time.Sleep(time.Second)
+		if removed := m.Put("c", "c"); !slices.Equal(removed, []string{"a"}) {
+			t.Errorf("Put: got %q removed, want a", removed)
+		}
+		time.Sleep(hour)
+		if value, ok := m.Use("c"); value != "c" || !ok {
+			t.Errorf("Use: got %q, %v, want c, true", value, ok)
+		}
+		if removed := m.RemoveIdle(); !slices.Equal(removed, []string{"b"}) {
+			t.Errorf("RemoveIdle: got %q, want b", removed)
+		}
+		m.Put("d", "d")
+		if got := m.Values(); !slices.Equal(got, []string{"d", "c"}) || m.Len() != 2 {
+			t.Errorf("Values: got %q, want d and c", got)
+		}
+		if _, ok := m.Find("b"); ok || len(m.Clear()) != 2 || m.Len() != 0 {
+			t.Error("b is found, or Clear leaves values")
+		}
+	})
 }
 
 // TestMap_getWritesToOneStripe compares all times before and after a Get.

@@ -65,8 +65,7 @@ func TestController_overload(t *testing.T) {
 	}
 }
 
-// play plays a scenario, and returns the rig.
-func (s *scenario) play(t *testing.T, seed uint64) *rig {
+func (s *scenario) play(t *testing.T, seed uint64) {
 	t.Helper()
 	if s.warm == 0 {
 		s.warm = 4
@@ -84,7 +83,6 @@ func (s *scenario) play(t *testing.T, seed uint64) *rig {
 		t.Errorf("%s, seed %d: got good %.3f, High %.3f, shed %.4f, want at least %v, %v and at most %v", s.name, seed,
 			good, got[0].success(), all.refused(), s.good, s.high, s.shed)
 	}
-	return r
 }
 
 // TestController_otherWork has goroutines that never rest. To shed does not help against them: with a

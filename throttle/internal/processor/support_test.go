@@ -13,12 +13,9 @@ var mixOfRig = [...]float64{0.1, 0.2, 0.3, 0.4}
 type rig struct {
 	dice     *rand.Rand
 	service  float64                   // of a request
-	refusal  float64                   // what a decision takes
 	rate     func(now float64) float64 // requests per second
-	speed    func(now float64) float64 // of the processor; nil is 1
 	onTick   func(r *rig)              // may be nil
 	spinners int                       // goroutines that never rest
-	off      bool                      // nothing is shed
 	queue    []*job
 	now      float64
 	next     float64 // arrival
@@ -50,13 +47,13 @@ const (
 )
 
 func newRig(seed uint64, service float64, rate func(float64) float64) *rig {
-	return &rig{dice: rand.New(rand.NewPCG(seed, 7)), service: service, refusal: refusalOfRig, rate: rate}
+	return &rig{dice: rand.New(rand.NewPCG(seed, 7)), service: service, rate: rate}
 }
 
 func always(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
 
 // capacity is the number of requests per second that the rig can serve.
-func (r *rig) capacity() float64 { return 1 / (r.service + r.refusal) }
+func (r *rig) capacity() float64 { return 1 / (r.service + refusalOfRig) }
 
 // run plays until a time, and returns what was counted since the last call.
 func (r *rig) run(until float64) (all [len(mixOfRig)]tally) {
@@ -85,15 +82,11 @@ func (r *rig) run(until float64) (all [len(mixOfRig)]tally) {
 
 // take gives the processor to a goroutine.
 func (r *rig) take(j *job) {
-	speed := 1.0
-	if r.speed != nil {
-		speed = r.speed(r.now)
-	}
 	if !j.spins && !j.admitted {
-		r.pass(r.refusal / speed)
+		r.pass(refusalOfRig)
 		r.demand[j.priority]++
 		r.waits = append(r.waits, 0) // of another goroutine of the connection, which it wakes
-		if !r.off && r.dice.Float64() < r.controller.mix.drop[j.priority] {
+		if r.dice.Float64() < r.controller.mix.drop[j.priority] {
 			r.tallies[j.priority].shed++
 			return
 		}
@@ -103,8 +96,8 @@ func (r *rig) take(j *job) {
 	if j.spins {
 		j.left = turnOfRig
 	}
-	work := min(j.left, turnOfRig*speed)
-	r.pass(work / speed)
+	work := min(j.left, turnOfRig)
+	r.pass(work)
 	if j.left -= work; j.left > 1e-9 || j.spins {
 		j.queued = r.now
 		r.queue = append(r.queue, j)
