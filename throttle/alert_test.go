@@ -10,19 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestAlertReason_text(t *testing.T) {
-	for r, want := range []string{"none", "ratio", "growth", "formula", "full", "trial"} {
-		text, err := throttle.AlertReason(r).MarshalText()
-		var back throttle.AlertReason
-		if err2 := back.UnmarshalText(text); string(text) != want || err != nil || err2 != nil || int(back) != r {
-			t.Errorf("reason %d: got %q, %v and %v, %v back", r, text, err, back, err2)
-		}
-	}
-	if _, err := (throttle.TrialAlert + 1).MarshalText(); err == nil {
-		t.Error("an unknown reason has a word")
-	}
-}
-
 func TestPolicyEvent_String(t *testing.T) {
 	th := build(t, throttle.Config{Name: "orders"})
 	for want, e := range map[string]throttle.PolicyEvent{

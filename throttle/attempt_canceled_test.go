@@ -34,32 +34,21 @@ func TestCanceledAfter(t *testing.T) {
 		"no error":                {throttle.Config{CanceledAfter: limit}, limit, nil, throttle.Accepted, throttle.FaultNone},
 		"Classify has an opinion": {throttle.Config{CanceledAfter: limit, Classify: ignore}, limit, canceled, throttle.Ignored, throttle.FaultCanceled},
 	} {
-		for way, call := range map[string]func(context.Context, *throttle.Throttle, func(context.Context) error){
-			"Do": func(ctx context.Context, th *throttle.Throttle, fn func(context.Context) error) {
-				_ = th.Do(ctx, throttle.High, fn)
-			},
-			"Admit": func(ctx context.Context, th *throttle.Throttle, fn func(context.Context) error) {
-				admitted, err := th.Admit(ctx, throttle.High)
-				equal(t, "error of Admit", err, nil)
-				admitted.Done(fn(admitted.Context()))
-			},
-		} {
-			t.Run(name+", "+way, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					th := build(t, c.config)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					call(ctx, th, func(context.Context) error {
-						time.Sleep(c.after)
-						if c.after > 0 {
-							cancel()
-						}
-						return c.err
-					})
-					wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := build(t, c.config)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				_ = th.Do(ctx, throttle.High, func(context.Context) error {
+					time.Sleep(c.after)
+					if c.after > 0 {
+						cancel()
+					}
+					return c.err
 				})
+				wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
 			})
-		}
+		})
 	}
 }
 

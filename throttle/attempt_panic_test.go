@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -12,66 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestAFunctionThatDoesNotReturn(t *testing.T) {
-	for name, exit := range exits {
-		t.Run(name, func(t *testing.T) {
-			w := &witness{}
-			th := build(t, throttle.Config{Hooks: w.hooks()})
-			leave(t, name, func() {
-				_ = th.Do(context.Background(), throttle.High, func(context.Context) error { exit(); return nil }, unwantedFallback(t))
-			})
-			leave(t, name, func() {
-				_, _ = throttle.Do(context.Background(), th, throttle.High, func(context.Context) (int, error) { exit(); return 1, nil })
-			})
-			w.want(t, "started", "finished", "started", "finished")
-			for _, end := range w.finished {
-				equal(t, "outcome told", end.Outcome, throttle.Ignored)
-				equal(t, "fault told", end.Fault, throttle.FaultPanic)
-				equal(t, "error told", end.Err, throttle.ErrPanicked)
-			}
-			wantAdmitted(t, th, throttle.High, 2, throttle.Ignored, throttle.FaultPanic)
-			equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{})
-			wantUsable(t, th)
-		})
-	}
-}
-
-func TestAFallbackThatDoesNotReturn(t *testing.T) {
-	for name, exit := range exits {
-		t.Run(name+" after an error", func(t *testing.T) {
-			w := &witness{}
-			th := build(t, throttle.Config{Hooks: w.hooks()})
-			leave(t, name, func() {
-				_ = th.Do(context.Background(), throttle.High, returns(errBusy),
-					func(context.Context, error, bool) error { exit(); return nil })
-			})
-			w.want(t, "started", "fell back", "finished")
-			equal(t, "error that FellBack is told", w.fellBack[0].Err, throttle.ErrPanicked)
-			end := w.finished[0]
-			equal(t, "error that Finished is told", end.Err, throttle.ErrPanicked)
-			equal(t, "outcome that Finished is told", end.Outcome, throttle.Rejected)
-			equal(t, "fault that Finished is told", end.Fault, throttle.FaultAvailability)
-			wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
-			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(throttle.Rejected, throttle.FaultPanic), 1)
-			wantUsable(t, th)
-		})
-		t.Run(name+" after a shed", func(t *testing.T) {
-			w := &witness{}
-			th := shedding(t, throttle.Config{Hooks: w.hooks()})
-			admitted := tier(th, throttle.High).Ended
-			w.forget()
-			leave(t, name, func() {
-				_, _ = throttle.Do(context.Background(), th, throttle.High, valued(1, nil),
-					func(context.Context, error, bool) (int, error) { exit(); return 2, nil })
-			})
-			w.want(t, "shed", "fell back")
-			equal(t, "admitted", tier(th, throttle.High).Ended, admitted)
-			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(throttle.Shed, throttle.FaultPanic), 1)
-			wantUsable(t, th)
-		})
-	}
-}
-
 // hostile is an error whose methods panic.
 type hostile struct{ exit func() }
 
@@ -79,97 +18,86 @@ func (h hostile) Error() string { return "hostile" }
 
 func (h hostile) Is(error) bool { h.exit(); return false }
 
-func TestAClassifierThatDoesNotReturn(t *testing.T) {
+// foreign is code of the user that a call runs and that does not return.
+type foreign struct {
+	hook     string // that exits, if not empty
+	shed     bool   // the call meets a throttle that sheds
+	classify throttle.Classifier
+	fn       func(context.Context) error
+	fallback throttle.Fallback
+	told     []string
+	outcome  throttle.Outcome // of an admitted call
+	fault    throttle.Fault
+}
+
+func foreignCode(t *testing.T, exit func()) map[string]foreign {
+	ends := func(context.Context) error { exit(); return nil }
+	falls := func(context.Context, error, bool) error { exit(); return nil }
+	serves := func(context.Context, error, bool) error { return nil }
+	classify := func(context.Context, error) (throttle.Outcome, bool) { exit(); return throttle.Rejected, true }
+	finished, fellBack := []string{"started", "finished"}, []string{"started", "fell back", "finished"}
+	ignored, accepted := throttle.Ignored, throttle.Accepted
+	broken, other, busy := throttle.FaultPanic, throttle.FaultOther, throttle.FaultAvailability
+	plain, unwanted := returns(errPlain), unwantedFallback(t)
+	return map[string]foreign{
+		"function":           {"", false, nil, ends, unwanted, finished, ignored, broken},
+		"fallback":           {"", false, nil, returns(errBusy), falls, fellBack, throttle.Rejected, busy},
+		"fallback of a shed": {"", true, nil, plain, falls, []string{"shed", "fell back"}, throttle.Shed, 0},
+		"classifier":         {"", false, classify, plain, unwanted, finished, ignored, broken},
+		"error's own method": {"", false, nil, returns(hostile{exit}), unwanted, finished, ignored, broken},
+		"Shed":               {"shed", true, nil, plain, unwanted, []string{"shed"}, throttle.Shed, 0},
+		"Started":            {"started", false, nil, plain, unwanted, finished, ignored, broken},
+		"Finished":           {"finished", false, nil, plain, serves, fellBack, accepted, other},
+		"FellBack":           {"fell back", false, nil, plain, serves, fellBack, accepted, other},
+		"FellBack of a shed": {"fell back", true, nil, plain, serves, []string{"shed", "fell back"}, throttle.Shed, 0},
+	}
+}
+
+// TestForeignCodeThatDoesNotReturn ends the call, with the hooks and the counts of its outcome, and goes on up.
+func TestForeignCodeThatDoesNotReturn(t *testing.T) {
 	for name, exit := range exits {
-		for what, c := range map[string]struct {
-			config throttle.Config
-			err    error
-		}{
-			"Config.Classify": {throttle.Config{Classify: func(context.Context, error) (throttle.Outcome, bool) {
-				exit()
-				return throttle.Rejected, true
-			}}, errPlain},
-			"the error's own method": {throttle.Config{}, hostile{exit}},
-		} {
-			t.Run(what+", "+name, func(t *testing.T) {
-				w := &witness{}
-				c.config.Hooks = w.hooks()
-				th := build(t, c.config)
-				leave(t, name, func() { _ = th.Do(context.Background(), throttle.High, returns(c.err), unwantedFallback(t)) })
-				leave(t, name, func() {
-					call, err := th.Admit(context.Background(), throttle.High)
-					equal(t, "Admit", err, nil)
-					call.Done(c.err)
-				})
-				w.want(t, "started", "finished", "started", "finished")
-				wantAdmitted(t, th, throttle.High, 2, throttle.Ignored, throttle.FaultPanic)
-				wantUsable(t, th)
-			})
+		for where, c := range foreignCode(t, exit) {
+			for form, do := range map[string]func(*throttle.Throttle){
+				"Do": func(th *throttle.Throttle) { _ = th.Do(context.Background(), throttle.High, c.fn, c.fallback) },
+				"Do[T]": func(th *throttle.Throttle) {
+					_, _ = throttle.Do(context.Background(), th, throttle.High,
+						func(ctx context.Context) (int, error) { return 1, c.fn(ctx) },
+						func(ctx context.Context, err error, local bool) (int, error) { return 2, c.fallback(ctx, err, local) })
+				},
+			} {
+				t.Run(name+" of "+where+", "+form, func(t *testing.T) { c.play(t, name, exit, do) })
+			}
 		}
 	}
 }
 
-func TestAHookThatDoesNotReturn(t *testing.T) {
-	for name, exit := range exits {
-		for _, c := range []struct {
-			hook  string
-			shed  bool // the call meets a throttle that sheds
-			told  []string
-			want  throttle.Outcome // of the call, unless it was shed
-			fault throttle.Fault
-		}{
-			{"shed", true, []string{"shed"}, throttle.Shed, throttle.FaultNone},
-			{"started", false, []string{"started", "finished"}, throttle.Ignored, throttle.FaultPanic},
-			{"finished", false, []string{"started", "fell back", "finished"}, throttle.Accepted, throttle.FaultOther},
-			{"fell back", false, []string{"started", "fell back", "finished"}, throttle.Accepted, throttle.FaultOther},
-			{"fell back", true, []string{"shed", "fell back"}, throttle.Shed, throttle.FaultNone},
-		} {
-			t.Run(fmt.Sprintf("%s, shed %v, %s", c.hook, c.shed, name), func(t *testing.T) {
-				w := &witness{exit: exit}
-				th := build(t, throttle.Config{Hooks: w.hooks(), Rand: unlucky})
-				if c.shed {
-					overload(t, th, throttle.High)
-				}
-				before := tier(th, throttle.High)
-				w.forget()
-				w.trips = c.hook
-				leave(t, name, func() {
-					_ = th.Do(context.Background(), throttle.High, returns(errPlain),
-						func(context.Context, error, bool) error { return nil })
-				})
-				w.trips = ""
-				w.want(t, c.told...)
-				after := tier(th, throttle.High)
-				equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+count(c.shed))
-				before.Ended.Add(c.want, c.fault, count(!c.shed))
-				equal(t, "admitted", after.Ended, before.Ended)
-				wantUsable(t, th)
-			})
-		}
-		for hook, p := range map[string]throttle.Priority{"shed": throttle.High, "started": throttle.Low} {
-			t.Run(hook+" of Admit, "+name, func(t *testing.T) {
-				w := &witness{exit: exit}
-				th := shedding(t, throttle.Config{Hooks: w.hooks()})
-				w.trips = hook
-				leave(t, name, func() { _, _ = th.Admit(context.Background(), p) })
-				w.trips = ""
-				wantAdmitted(t, th, throttle.Low, count(hook == "started"), throttle.Ignored, throttle.FaultPanic)
-				admit(t, th, throttle.Medium).Done(nil)
-				wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
-				equal(t, "in flight", inFlight(th), 0)
-			})
-		}
+func (c *foreign) play(t *testing.T, name string, exit func(), do func(*throttle.Throttle)) {
+	w := &witness{exit: exit}
+	th := build(t, throttle.Config{Hooks: w.hooks(), Rand: unlucky, Classify: c.classify})
+	if c.shed {
+		overload(t, th, throttle.High)
 	}
-}
-
-func TestAPanicInDoneLeavesTheCallEnded(t *testing.T) {
-	w := &witness{trips: "finished", exit: exits["panic"]}
-	th := build(t, throttle.Config{Hooks: w.hooks()})
-	call := admit(t, th, throttle.High)
-	leave(t, "panic", func() { call.Done(errBusy) })
-	call.Done(nil)
-	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
+	want := tier(th, throttle.High)
+	w.forget()
+	w.trips = c.hook
+	leave(t, name, func() { do(th) })
 	w.trips = ""
+	w.want(t, c.told...)
+	if c.hook == "" {
+		for _, e := range w.fellBack {
+			equal(t, "error that FellBack is told", e.Err, throttle.ErrPanicked)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(c.outcome, throttle.FaultPanic), 1)
+		}
+		for _, e := range w.finished {
+			equal(t, "error that Finished is told", e.Err, throttle.ErrPanicked)
+			equal(t, "outcome that Finished is told", e.Outcome, c.outcome)
+			equal(t, "fault that Finished is told", e.Fault, c.fault)
+		}
+	}
+	got := tier(th, throttle.High)
+	want.Ended.Add(c.outcome, c.fault, count(!c.shed))
+	equal(t, "admitted", got.Ended, want.Ended)
+	equal(t, "shed", got.Shed.Count(throttle.CauseOwn), want.Shed.Count(throttle.CauseOwn)+count(c.shed))
 	wantUsable(t, th)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
@@ -87,6 +88,8 @@ func admittedCalls(t testing.TB) []freeCall {
 		}},
 		{name: "tenant", call: around(throttle.WithTenant(ctx, "ann"), t, throttle.Config{}, throttle.High)},
 		{name: "admitdone", call: func() error { return admitAndDone(ctx, phased) }},
+		{name: "slow", call: around(ctx, t, throttle.Config{Slow: time.Millisecond}, throttle.High)},
+		{name: "slowauto", call: around(ctx, t, throttle.Config{SlowAuto: true}, throttle.High)},
 		{name: "doubtful", call: doubtful(t, "")},
 		{name: "doubtful/tenant", call: doubtful(t, "ann")},
 	}

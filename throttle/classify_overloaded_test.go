@@ -61,49 +61,18 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// What a classifier says of an error, and what is counted then.
-func TestOverloaded_classifier(t *testing.T) {
-	always := func(error) bool { return true }
-	quota := faults.ResourceExhausted()
-	for name, c := range map[string]struct {
-		classify throttle.Classifier
-		err      error
-		want     throttle.Outcome
-		full     uint64
-	}{
-		"OverloadIf":                       {throttle.OverloadIf(always), errPlain, throttle.Rejected, 1},
-		"OverloadIf has no opinion":        {throttle.OverloadIf(func(error) bool { return false }), errBusy, throttle.Rejected, 0},
-		"OverloadIf of nothing":            {throttle.OverloadIf(nil), errBusy, throttle.Rejected, 0},
-		"First":                            {throttle.First(nil, throttle.OverloadIf(always), throttle.AcceptIf(always)), errPlain, throttle.Rejected, 1},
-		"RejectIf":                         {throttle.RejectIf(always), errPlain, throttle.Rejected, 0},
-		"RejectIf of a quota":              {throttle.RejectIf(always), quota, throttle.Rejected, 1},
-		"AcceptIf of a quota":              {throttle.AcceptIf(always), quota, throttle.Accepted, 0},
-		"IgnoreIf of a quota":              {throttle.IgnoreIf(always), quota, throttle.Ignored, 0},
-		"First accepts a quota":            {throttle.First(throttle.AcceptIf(always), throttle.OverloadIf(always)), quota, throttle.Accepted, 0},
-		"a mark is not its business":       {throttle.AcceptIf(always), throttle.MarkOverloaded(errPlain), throttle.Rejected, 1},
-		"another mark is not its business": {throttle.OverloadIf(always), throttle.MarkRejected(errPlain), throttle.Rejected, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := &witness{}
-			th := build(t, throttle.Config{Classify: c.classify, Hooks: w.hooks()})
-			equal(t, "Classify", th.Classify(t.Context(), c.err), c.want)
-			times(1, th, throttle.High, c.err)
-			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
-			equal(t, "overloaded", tier(th, throttle.High).Overloaded, c.full)
-			equal(t, "outcome of the event", w.finished[0].Outcome, c.want)
-			equal(t, "Overloaded of the event", w.finished[0].Overloaded, c.full == 1)
-		})
+func TestMarks(t *testing.T) {
+	for name, mark := range map[string]func(error) error{"rejected": throttle.MarkRejected, "overloaded": throttle.MarkOverloaded} {
+		equal(t, name+": mark of nil", mark(nil), nil)
+		wrapped := fmt.Errorf("load: %w", &teapot{1})
+		marked := mark(wrapped)
+		equal(t, name+": text", marked.Error(), wrapped.Error())
+		equal(t, name+": Unwrap", errors.Unwrap(marked), wrapped)
+		var inside *teapot
+		equal(t, name+": errors.As", errors.As(marked, &inside), true)
+		th := build(t, throttle.Config{})
+		equal(t, name+": error of Do", th.Do(t.Context(), throttle.High, returns(marked)), wrapped)
 	}
-}
-
-func TestMarkOverloaded(t *testing.T) {
-	equal(t, "MarkOverloaded(nil)", throttle.MarkOverloaded(nil), nil)
-	wrapped := fmt.Errorf("load: %w", errPlain)
-	marked := throttle.MarkOverloaded(wrapped)
-	equal(t, "text", marked.Error(), wrapped.Error())
-	equal(t, "errors.Is", errors.Is(marked, errPlain), true)
-	th := build(t, throttle.Config{})
-	equal(t, "error of Do", th.Do(t.Context(), throttle.High, returns(marked)), wrapped)
 }
 
 // The calls of ModeShadow that would have been shed are not in the window, nor in the total.

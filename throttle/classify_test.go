@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"syscall"
 	"testing"
@@ -13,164 +14,128 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
+// TestDefaultClassify has the errors of every fault, bare and inside others.
 func TestDefaultClassify(t *testing.T) {
-	quota := faults.ResourceExhausted(&faults.QuotaViolation{Subject: "ann"})
+	const (
+		accepted, rejected, ignored  = throttle.Accepted, throttle.Rejected, throttle.Ignored
+		none, other                  = throttle.FaultNone, throttle.FaultOther
+		availability, quota, missing = throttle.FaultAvailability, throttle.FaultQuota, throttle.FaultMissing
+		late, canceled, shed         = throttle.FaultTimeout, throttle.FaultCanceled, throttle.FaultShed
+	)
+	mark := throttle.MarkRejected
 	for name, c := range map[string]struct {
-		err  error
-		want throttle.Outcome
+		err     error
+		outcome throttle.Outcome
+		fault   throttle.Fault
 	}{
-		"nil":                     {nil, throttle.Accepted},
-		"ordinary":                {errPlain, throttle.Accepted},
-		"unavailable":             {faults.Unavailable(0), throttle.Rejected},
-		"wraps unavailable":       {fmt.Errorf("load: %w", errBusy), throttle.Rejected},
-		"unavailable wraps":       {faults.WithUnavailable(io.EOF, 0), throttle.Rejected},
-		"quota":                   {quota, throttle.Rejected},
-		"joins quota":             {errors.Join(io.EOF, quota), throttle.Rejected},
-		"context deadline":        {context.DeadlineExceeded, throttle.Rejected},
-		"os deadline":             {os.ErrDeadlineExceeded, throttle.Rejected},
-		"timeout":                 {timeout(true), throttle.Rejected},
-		"timeout that is none":    {timeout(false), throttle.Accepted},
-		"ETIMEDOUT":               {&os.SyscallError{Syscall: "connect", Err: syscall.ETIMEDOUT}, throttle.Rejected},
-		"ECONNREFUSED":            {&os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}, throttle.Accepted},
-		"canceled":                {context.Canceled, throttle.Ignored},
-		"wraps canceled":          {fmt.Errorf("load: %w", context.Canceled), throttle.Ignored},
-		"bad request":             {faults.Bad(), throttle.Accepted},
-		"permission denied":       {faults.PermissionDenied, throttle.Accepted},
-		"unauthenticated":         {faults.Unauthenticated, throttle.Accepted},
-		"not found":               {faults.NotFound, throttle.Accepted},
-		"unimplemented":           {faults.Unimplemented, throttle.Accepted},
-		"failed precondition":     {faults.FailedPrecondition(), throttle.Accepted},
-		"aborted":                 {faults.Aborted(), throttle.Accepted},
-		"shed elsewhere":          {&throttle.ShedError{Throttle: "other"}, throttle.Ignored},
-		"wraps ErrShed":           {fmt.Errorf("load: %w", throttle.ErrShed), throttle.Ignored},
-		"mark":                    {throttle.MarkRejected(errPlain), throttle.Rejected},
-		"mark around not found":   {throttle.MarkRejected(faults.NotFound), throttle.Rejected},
-		"mark deep":               {fmt.Errorf("a: %w", errors.Join(io.EOF, fmt.Errorf("b: %w", throttle.MarkRejected(io.EOF)))), throttle.Rejected},
-		"mark before shed":        {errors.Join(throttle.ErrShed, throttle.MarkRejected(errPlain)), throttle.Rejected},
-		"mark before canceled":    {throttle.MarkRejected(context.Canceled), throttle.Rejected},
-		"shed before unavailable": {errors.Join(errBusy, throttle.ErrShed), throttle.Ignored},
-		"shed before canceled":    {errors.Join(context.Canceled, throttle.ErrShed), throttle.Ignored},
-		"deadline before cancel":  {errors.Join(context.Canceled, context.DeadlineExceeded), throttle.Rejected},
-		"busy before cancel":      {faults.WithUnavailable(context.Canceled, 0), throttle.Rejected},
-		"not found in a timeout":  {errors.Join(faults.NotFound, timeout(true)), throttle.Rejected},
+		"nil":                     {nil, accepted, none},
+		"ordinary":                {errPlain, accepted, other},
+		"unavailable":             {faults.Unavailable(0), rejected, availability},
+		"quota":                   {faults.ResourceExhausted(&faults.QuotaViolation{Subject: "ann"}), rejected, quota},
+		"unauthenticated":         {faults.Unauthenticated, accepted, throttle.FaultAuthentication},
+		"permission denied":       {faults.PermissionDenied, accepted, throttle.FaultPermission},
+		"bad request":             {faults.Bad(), accepted, throttle.FaultBad},
+		"aborted":                 {faults.Aborted(), accepted, throttle.FaultConflict},
+		"not found":               {faults.NotFound, accepted, missing},
+		"failed precondition":     {faults.FailedPrecondition(), accepted, throttle.FaultPrecondition},
+		"unimplemented":           {faults.Unimplemented, accepted, throttle.FaultUnimplemented},
+		"context deadline":        {context.DeadlineExceeded, rejected, late},
+		"os deadline":             {os.ErrDeadlineExceeded, rejected, late},
+		"timeout":                 {timeout(true), rejected, late},
+		"timeout that is none":    {timeout(false), accepted, other},
+		"ETIMEDOUT":               {&os.SyscallError{Syscall: "connect", Err: syscall.ETIMEDOUT}, rejected, late},
+		"ECONNREFUSED":            {&os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}, accepted, other},
+		"canceled":                {context.Canceled, ignored, canceled},
+		"a cancelled request":     {&url.Error{Op: "Get", Err: context.Canceled}, ignored, canceled},
+		"shed elsewhere":          {&throttle.ShedError{Throttle: "other"}, ignored, shed},
+		"ErrShed":                 {throttle.ErrShed, ignored, shed},
+		"panicked":                {throttle.ErrPanicked, ignored, throttle.FaultPanic},
+		"unavailable wraps":       {faults.WithUnavailable(io.EOF, 0), rejected, availability},
+		"the outer kind":          {faults.WithNotFound(faults.Unavailable(0)), rejected, missing},
+		"turned around":           {faults.WithUnavailable(faults.NotFound, 0), rejected, availability},
+		"join, left to right":     {errors.Join(errPlain, faults.NotFound, faults.Unavailable(0)), rejected, missing},
+		"mark":                    {mark(errPlain), rejected, other},
+		"mark deep":               {errors.Join(io.EOF, fmt.Errorf("b: %w", mark(io.EOF))), rejected, other},
+		"mark before shed":        {errors.Join(throttle.ErrShed, mark(errPlain)), rejected, shed},
+		"shed before unavailable": {errors.Join(errBusy, throttle.ErrShed), ignored, availability},
+		"deadline before cancel":  {errors.Join(context.Canceled, context.DeadlineExceeded), rejected, canceled},
+		"busy before cancel":      {faults.WithUnavailable(context.Canceled, 0), rejected, availability},
 	} {
 		t.Run(name, func(t *testing.T) {
-			equal(t, "DefaultClassify", throttle.DefaultClassify(context.Background(), c.err), c.want)
 			th := build(t, throttle.Config{})
 			times(1, th, throttle.High, c.err)
-			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
+			wantAdmitted(t, th, throttle.High, 1, c.outcome, c.fault)
 			equal(t, "window", tier(th, throttle.High).Window,
-				throttle.WindowStats{Accepted: count(c.want == throttle.Accepted), Rejected: count(c.want == throttle.Rejected)})
+				throttle.WindowStats{Accepted: count(c.outcome == accepted), Rejected: count(c.outcome == rejected)})
+			equal(t, "Classify, which counts nothing", th.Classify(t.Context(), c.err), c.outcome)
+			equal(t, "calls", tier(th, throttle.High).Ended.Sum(), 1)
+			if c.err == nil {
+				return
+			}
+			for _, err := range []error{fmt.Errorf("load: %w", c.err), errors.Join(io.EOF, c.err), fmt.Errorf("%w after %w", io.EOF, c.err)} {
+				equal(t, "outcome inside another", throttle.DefaultClassify(t.Context(), err), c.outcome)
+				equal(t, "fault inside another", throttle.FaultOf(err), c.fault)
+			}
+			equal(t, "fault with a mark", throttle.FaultOf(mark(c.err)), c.fault)
 		})
 	}
 }
 
-func TestTheClassifierIsAskedBeforeTheDefault(t *testing.T) {
+// TestClassifier is asked before the default, but not about nil and marks.
+func TestClassifier(t *testing.T) {
+	const accepted, rejected, ignored, overloaded = throttle.Accepted, throttle.Rejected, throttle.Ignored, throttle.Overloaded
 	say := func(o throttle.Outcome, ok bool) throttle.Classifier {
 		return func(context.Context, error) (throttle.Outcome, bool) { return o, ok }
 	}
+	always := func(error) bool { return true }
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	first := throttle.First(
+		nil, throttle.AcceptIf(is(io.EOF)), throttle.RejectIf(is(io.EOF)), throttle.OverloadIf(is(io.ErrShortWrite)),
+		say(throttle.Shed, true), throttle.IgnoreIf(is(io.ErrNoProgress)),
+		throttle.RejectIf(nil), throttle.AcceptIf(nil), throttle.IgnoreIf(nil), throttle.OverloadIf(nil),
+	)
+	quota := faults.ResourceExhausted()
 	for name, c := range map[string]struct {
 		classify throttle.Classifier
 		err      error
 		want     throttle.Outcome
+		full     uint64 // rejections of a full backend
 	}{
-		"nil":                          {nil, errBusy, throttle.Rejected},
-		"accepts what is busy":         {say(throttle.Accepted, true), errBusy, throttle.Accepted},
-		"ignores what is busy":         {say(throttle.Ignored, true), errBusy, throttle.Ignored},
-		"rejects what is ordinary":     {say(throttle.Rejected, true), errPlain, throttle.Rejected},
-		"rejects what is canceled":     {say(throttle.Rejected, true), context.Canceled, throttle.Rejected},
-		"rejects another's shed":       {say(throttle.Rejected, true), throttle.ErrShed, throttle.Rejected},
-		"no opinion about busy":        {say(throttle.Accepted, false), errBusy, throttle.Rejected},
-		"no opinion about ordinary":    {say(throttle.Rejected, false), errPlain, throttle.Accepted},
-		"Shed is no opinion":           {say(throttle.Shed, true), errBusy, throttle.Rejected},
-		"99 is no opinion":             {say(99, true), errPlain, throttle.Accepted},
-		"a mark is not its business":   {say(throttle.Accepted, true), throttle.MarkRejected(errPlain), throttle.Rejected},
-		"nor is a mark that is nested": {say(throttle.Accepted, true), errors.Join(io.EOF, throttle.MarkRejected(errPlain)), throttle.Rejected},
-		"nor is success":               {say(throttle.Rejected, true), nil, throttle.Accepted},
+		"nil":                          {nil, errBusy, rejected, 0},
+		"accepts what is busy":         {say(accepted, true), errBusy, accepted, 0},
+		"ignores what is busy":         {say(ignored, true), errBusy, ignored, 0},
+		"rejects what is ordinary":     {say(rejected, true), errPlain, rejected, 0},
+		"rejects what is canceled":     {say(rejected, true), context.Canceled, rejected, 0},
+		"rejects another's shed":       {say(rejected, true), throttle.ErrShed, rejected, 0},
+		"no opinion about busy":        {say(accepted, false), errBusy, rejected, 0},
+		"no opinion about ordinary":    {say(overloaded, false), errPlain, accepted, 0},
+		"Shed is no opinion":           {say(throttle.Shed, true), errBusy, rejected, 0},
+		"99 is no opinion":             {say(99, true), errPlain, accepted, 0},
+		"a mark is not its business":   {say(accepted, true), throttle.MarkOverloaded(errPlain), rejected, 1},
+		"nor is another mark":          {say(overloaded, true), throttle.MarkRejected(errPlain), rejected, 0},
+		"nor is a mark that is nested": {say(accepted, true), errors.Join(io.EOF, throttle.MarkRejected(errPlain)), rejected, 0},
+		"nor is success":               {say(rejected, true), nil, accepted, 0},
+		"OverloadIf":                   {throttle.OverloadIf(always), errPlain, rejected, 1},
+		"RejectIf of a quota":          {throttle.RejectIf(always), quota, rejected, 1},
+		"AcceptIf of a quota":          {throttle.AcceptIf(always), quota, accepted, 0},
+		"IgnoreIf of a quota":          {throttle.IgnoreIf(always), quota, ignored, 0},
+		"First: the first of two":      {first, io.EOF, accepted, 0},
+		"First: a later one":           {first, io.ErrShortWrite, rejected, 1},
+		"First: the last":              {first, fmt.Errorf("read: %w", io.ErrNoProgress), ignored, 0},
+		"First: no opinion":            {first, errBusy, rejected, 0},
+		"First of none":                {throttle.First(), errPlain, accepted, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			th := build(t, throttle.Config{Classify: c.classify})
+			w := &witness{}
+			th := build(t, throttle.Config{Classify: c.classify, Hooks: w.hooks()})
+			equal(t, "Classify", th.Classify(t.Context(), c.err), c.want)
 			times(1, th, throttle.High, c.err)
 			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
+			equal(t, "overloaded", tier(th, throttle.High).Overloaded, c.full)
+			equal(t, "outcome of the event", w.finished[0].Outcome, c.want)
+			equal(t, "Overloaded of the event", w.finished[0].Overloaded, c.full == 1)
 		})
 	}
-}
-
-func TestWhatTheClassifierIsGiven(t *testing.T) {
-	type key struct{}
-	wrapped := fmt.Errorf("load: %w", errPlain)
-	asked := 0
-	th := build(t, throttle.Config{
-		Classify: func(ctx context.Context, err error) (throttle.Outcome, bool) {
-			asked++
-			equal(t, "error", err, wrapped)
-			equal(t, "value in the context", ctx.Value(key{}), any("started"))
-			return throttle.Ignored, true
-		},
-		Hooks: throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			return context.WithValue(ctx, key{}, "started")
-		}},
-	})
-	times(1, th, throttle.High, wrapped)
-	times(1, th, throttle.High, nil)
-	times(1, th, throttle.High, throttle.MarkRejected(errPlain))
-	equal(t, "times asked", asked, 1)
-}
-
-func TestFirstTakesTheFirstOpinion(t *testing.T) {
-	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
-	classify := throttle.First(
-		nil,
-		throttle.AcceptIf(is(io.EOF)),
-		throttle.RejectIf(is(io.EOF)),
-		throttle.RejectIf(is(io.ErrShortWrite)),
-		nil,
-		throttle.IgnoreIf(is(io.ErrNoProgress)),
-		throttle.RejectIf(nil),
-		throttle.AcceptIf(nil),
-		throttle.IgnoreIf(nil),
-	)
-	for name, c := range map[string]struct {
-		err  error
-		want throttle.Outcome
-		ok   bool
-	}{
-		"the first of two":        {io.EOF, throttle.Accepted, true},
-		"a later one":             {io.ErrShortWrite, throttle.Rejected, true},
-		"the last":                {fmt.Errorf("read: %w", io.ErrNoProgress), throttle.Ignored, true},
-		"nobody, who has nothing": {errBusy, 0, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, ok := classify(context.Background(), c.err)
-			equal(t, "opinion", ok, c.ok)
-			if c.ok {
-				equal(t, "outcome", got, c.want)
-			}
-		})
-	}
-	_, ok := throttle.First()(context.Background(), errPlain)
-	equal(t, "opinion of none", ok, false)
-}
-
-func TestFirstStopsAtTheFirstOpinion(t *testing.T) {
-	classify := throttle.First(
-		throttle.AcceptIf(func(error) bool { return true }),
-		func(context.Context, error) (throttle.Outcome, bool) {
-			t.Error("got the second classifier asked, want it left alone")
-			return throttle.Rejected, true
-		},
-	)
-	got, _ := classify(context.Background(), errPlain)
-	equal(t, "outcome", got, throttle.Accepted)
-}
-
-func TestFirstPassesOverAnOpinionThatIsNone(t *testing.T) {
-	th := build(t, throttle.Config{Classify: throttle.First(
-		func(context.Context, error) (throttle.Outcome, bool) { return throttle.Shed, true },
-		throttle.RejectIf(func(error) bool { return true }),
-	)})
-	times(1, th, throttle.High, errPlain)
-	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultOther)
 }
 
 func TestANilFaultIsUnderstood(t *testing.T) {

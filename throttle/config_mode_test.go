@@ -11,82 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestWhatEachModeDoesWithACallToShed: after an overload, with dice that shed whatever may be shed.
-func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
-	var dry throttle.Totals
-	dry.Add(throttle.Accepted, throttle.FaultOther, 1)
-	cases := []struct {
-		mode   throttle.Mode
-		ran    bool
-		shed   uint64
-		shadow throttle.Totals
-		ended  uint64 // calls with an ordinary error among the admitted ones
-		window throttle.WindowStats
-		after  float64 // the probability that the call leaves behind
-	}{
-		{mode: throttle.ModeEnforce, ran: false, shed: 1, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
-		{mode: throttle.ModeShadow, ran: true, shadow: dry, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
-		{mode: throttle.ModeOff, ran: true, ended: 1, window: throttle.WindowStats{Rejected: 60, Accepted: 1}, after: 59.0 / 121},
-	}
-	for _, c := range cases {
-		t.Run(c.mode.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var fate die
-				var shadows, finished uint64
-				th := build(t, throttle.Config{Mode: c.mode, Rand: fate.throw, Hooks: throttle.Hooks{
-					Finished: func(_ context.Context, e throttle.FinishEvent) { finished++; shadows += count(e.Shadow) },
-				}})
-				rejectMany(t, th, throttle.High, 60)
-				equal(t, "probability is what Enforce would shed at", th.RejectionProbability(throttle.High), 0.5)
-				fate.sheds.Store(true)
-				equal(t, "the function ran", ran(th, throttle.High, errPlain), c.ran)
-
-				got := tier(th, throttle.High)
-				equal(t, "shed", got.Shed.Count(throttle.CauseOwn), c.shed)
-				equal(t, "would have been shed", got.ShadowShed.Cause(throttle.CauseOwn), c.shadow)
-				equal(t, "admitted with an ordinary error", got.Ended.Count(throttle.Accepted, throttle.FaultOther), c.ended)
-				equal(t, "admitted", got.Ended.Sum(), 60+c.ended)
-				equal(t, "window", got.Window, c.window)
-				equal(t, "in flight", got.InFlight, 0)
-				equal(t, "finished", finished, 60+count(c.ran))
-				equal(t, "finished in Shadow", shadows, count(c.mode == throttle.ModeShadow))
-				if !near(th.RejectionProbability(throttle.High), c.after) {
-					t.Errorf("probability after it: got %v want %v", th.RejectionProbability(throttle.High), c.after)
-				}
-			})
-		})
-	}
-}
-
-// TestShadowCountsRealOutcomesApart: every way to end is counted as what it is, apart from the calls that Enforce would admit.
-func TestShadowCountsRealOutcomesApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fate die
-		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Rand: fate.throw})
-		rejectMany(t, th, throttle.High, 600)
-		rejectMany(t, th, throttle.Low, 60)
-		fate.sheds.Store(true)
-		var want throttle.Totals
-		for end, n := range map[error]int{nil: 2, errPlain: 3, errBusy: 4, context.Canceled: 5} {
-			times(n, th, throttle.High, end)
-			times(n, th, throttle.Low, end)
-			want.Add(throttle.DefaultClassify(t.Context(), end), throttle.FaultOf(end), uint64(n))
-		}
-		call, err := th.Admit(t.Context(), throttle.High)
-		equal(t, "Admit", err, nil)
-		equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
-		call.Finish(throttle.Rejected)
-
-		equal(t, "low, above", tier(th, throttle.Low).ShadowShed.Cause(throttle.CauseAbove), want)
-		equal(t, "low, own", tier(th, throttle.Low).ShadowShed.Cause(throttle.CauseOwn), throttle.Totals{})
-		want.Add(throttle.Rejected, throttle.FaultNone, 1)
-		equal(t, "high, own", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn), want)
-		wantAdmitted(t, th, throttle.High, 600, throttle.Rejected, throttle.FaultAvailability)
-		equal(t, "shed", tier(th, throttle.High).Shed, throttle.CauseTotals{})
-		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 600, Shed: 15})
-	})
-}
-
 // pair is a throttle and its twin, with the same time and the same dice, one enforcing and one in the shadow.
 type pair struct {
 	*watch
@@ -155,34 +79,6 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 			equal(t, "shadow shed as shed", dry.ShadowShed.Cause(cause).Sum(), n)
 		}
 	}
-}
-
-// TestOffCountsAndDecidesNothing: the dice are not even thrown.
-func TestOffCountsAndDecidesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{
-			Mode: throttle.ModeOff, Rand: func() float64 { t.Error("got the dice thrown, want them left alone"); return 0 },
-			Hooks: throttle.Hooks{
-				Shed: func(context.Context, throttle.ShedEvent) { t.Error("got Shed told, want nothing shed") },
-				Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
-					equal(t, "StartEvent.Probability", e.Probability, 0)
-					equal(t, "StartEvent.Shadow", e.Shadow, false)
-					return ctx
-				},
-			},
-		})
-		for range 50 {
-			rejectMany(t, th, throttle.High, 20) // a second goes by
-			times(5, th, throttle.Low, errBusy)
-		}
-		got := tier(th, throttle.High)
-		equal(t, "window", got.Window, throttle.WindowStats{Rejected: 1000})
-		equal(t, "probability", near(got.Probability, 1000.0/1060), true)
-		equal(t, "cause of low", tier(th, throttle.Low).Cause, throttle.CauseAbove)
-		time.Sleep(time.Minute + time.Second)
-		equal(t, "probability, when all is forgotten", th.RejectionProbability(throttle.High), 0)
-		wantAdmitted(t, th, throttle.High, 1000, throttle.Rejected, throttle.FaultAvailability)
-	})
 }
 
 // TestEverySwitchTakesEffectWithTheNextCall, in an overload, between any two modes and back.

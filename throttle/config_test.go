@@ -35,110 +35,99 @@ func TestTheDefaults(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
+func TestNew_validates(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	type config = throttle.Config
-	const (
-		ratio      = "want more than 1, at most 1e6"
-		rate       = "want more than 0, at most 1e9"
-		window     = "want 1s to 1h"
-		priorities = "want 1 to 16"
-		target     = "want 0.01 to 0.5"
-		background = "want at most 0.5, 0 for automatic, or negative for none"
-	)
-	for _, c := range []struct {
-		field, value, want string
-		config             config
+	for _, tt := range []struct {
+		field, want string
+		set         func(*config, float64)
+		good, bad   []float64
 	}{
-		{"Name", "missing", "want 1 to 255 bytes", config{}},
-		{"Name", `"` + strings.Repeat("n", 64) + `"... (256 bytes)`, "want 1 to 255 bytes", config{Name: strings.Repeat("n", 256)}},
-		{"Priorities", "-1", priorities, config{Priorities: -1}},
-		{"Priorities", "17", priorities, config{Priorities: 17}},
-		{"Priorities", "200", priorities, config{Priorities: 200}},
-		{"Priorities", "9223372036854775807", priorities, config{Priorities: math.MaxInt}},
-		{"Ratio", "1", ratio, config{Ratio: 1}},
-		{"Ratio", "0.5", ratio, config{Ratio: 0.5}},
-		{"Ratio", "-2", ratio, config{Ratio: -2}},
-		{"Ratio", "2e+06", ratio, config{Ratio: 2e6}},
-		{"Ratio", "NaN", ratio, config{Ratio: nan}},
-		{"Ratio", "+Inf", ratio, config{Ratio: inf}},
-		{"Ratio", "-Inf", ratio, config{Ratio: -inf}},
-		{"MinimumRate", "-1", rate, config{MinimumRate: -1}},
-		{"MinimumRate", "2e+09", rate, config{MinimumRate: 2e9}},
-		{"MinimumRate", "NaN", rate, config{MinimumRate: nan}},
-		{"MinimumRate", "+Inf", rate, config{MinimumRate: inf}},
-		{"MinimumRate", "-Inf", rate, config{MinimumRate: -inf}},
-		{"CanceledAfter", "1h0m1s", "at most 1h", config{CanceledAfter: time.Hour + time.Second}},
-		{"Window", "-1s", window, config{Window: -time.Second}},
-		{"Window", "999ms", window, config{Window: 999 * time.Millisecond}},
-		{"Window", "1h0m1s", window, config{Window: time.Hour + time.Second}},
-		{"Window", "2562047h47m16.854775807s", window, config{Window: math.MaxInt64}},
-		{"Policy", "policy(2)", "want Tiered or SRE", config{Policy: 2}},
-		{"Background", "0.51", background, config{Background: 0.51}},
-		{"Background", "NaN", background, config{Background: nan}},
-		{"Background", "-Inf", background, config{Background: -inf}},
-		{"TargetRejection", "0.009", target, config{TargetRejection: 0.009}},
-		{"TargetRejection", "0.51", target, config{TargetRejection: 0.51}},
-		{"TargetRejection", "-0.1", target, config{TargetRejection: -0.1}},
-		{"TargetRejection", "NaN", target, config{TargetRejection: nan}},
-		{"TargetRejection", "+Inf", target, config{TargetRejection: inf}},
-		{"Mode", "mode(3)", "want ModeEnforce, ModeShadow or ModeOff", config{Mode: 3}},
-		{"Mode", "mode(255)", "want ModeEnforce, ModeShadow or ModeOff", config{Mode: 255}},
+		{
+			"Priorities", "want 1 to 16", func(c *config, v float64) { c.Priorities = int(v) },
+			[]float64{0, 1, 16},
+			[]float64{-1, 17, 200, math.MaxInt32},
+		},
+		{
+			"Ratio", "want more than 1, at most 1e6", func(c *config, v float64) { c.Ratio = v },
+			[]float64{math.Copysign(0, -1), math.Nextafter(1, 2), 1e6},
+			[]float64{1, 0.5, -2, 2e6, nan, inf, -inf},
+		},
+		{
+			"MinimumRate", "want more than 0, at most 1e9", func(c *config, v float64) { c.MinimumRate = v },
+			[]float64{math.Copysign(0, -1), 1, 1e9},
+			[]float64{-1, 2e9, nan, inf, -inf},
+		},
+		{
+			"CanceledAfter", "at most 1h", func(c *config, v float64) { c.CanceledAfter = seconds(v) },
+			[]float64{-1, 0, 3600},
+			[]float64{3601},
+		},
+		{
+			"Window", "want 1s to 1h", func(c *config, v float64) { c.Window = seconds(v) },
+			[]float64{0, 1, 3600},
+			[]float64{-1, 0.999, 3601},
+		},
+		{
+			"Policy", "want Tiered or SRE", func(c *config, v float64) { c.Policy = throttle.Policy(v) },
+			[]float64{0, 1},
+			[]float64{2, 255},
+		},
+		{
+			"Background", "want at most 0.5, 0 for automatic, or negative for none",
+			func(c *config, v float64) { c.Background = v },
+			[]float64{-1, 0, 0.5},
+			[]float64{0.51, nan, -inf},
+		},
+		{
+			"TargetRejection", "want 0.01 to 0.5", func(c *config, v float64) { c.TargetRejection = v },
+			[]float64{math.Copysign(0, -1), 0.01, 0.5},
+			[]float64{0.009, 0.51, -0.1, nan, inf},
+		},
+		{
+			"Mode", "want ModeEnforce, ModeShadow or ModeOff", func(c *config, v float64) { c.Mode = throttle.Mode(v) },
+			[]float64{0, 1, 2},
+			[]float64{3, 255},
+		},
+		{
+			"Slow", "want 1ms to 1h", func(c *config, v float64) { c.Slow = seconds(v) },
+			[]float64{-1, 0, 0.001, 3600},
+			[]float64{0.000_001, 7200},
+		},
+		{
+			"SlowGate", "want ModeEnforce, ModeShadow or ModeOff", func(c *config, v float64) { c.SlowGate = throttle.Mode(v) },
+			[]float64{0, 1, 2},
+			[]float64{3},
+		},
+		{
+			"Name", "want 1 to 255 bytes", func(c *config, v float64) { c.Name = strings.Repeat("\n", int(v)) },
+			[]float64{1, 255},
+			[]float64{0, 256},
+		},
 	} {
-		t.Run(c.field+" "+c.value, func(t *testing.T) {
-			if c.field != "Name" {
-				c.config.Name = "backend"
+		for _, v := range tt.good {
+			c := config{Name: "backend"}
+			tt.set(&c, v)
+			th, err := throttle.New(c)
+			if err != nil || th.Do(t.Context(), throttle.High, returns(nil)) != nil {
+				t.Errorf("%s %v: got error %v want a throttle that makes calls", tt.field, v, err)
 			}
-			th, err := throttle.New(c.config)
-			if th != nil || err == nil {
-				t.Fatalf("New: got %v and error %v want nil and an error", th, err)
+		}
+		for _, v := range tt.bad {
+			c := config{Name: "backend"}
+			tt.set(&c, v)
+			th, err := throttle.New(c)
+			if th != nil || err == nil || !strings.HasPrefix(err.Error(), "throttle: Config."+tt.field+" is ") ||
+				!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %v: got %v and error %v want one line with %q", tt.field, v, th, err, tt.want)
 			}
-			for _, part := range []string{"throttle: Config." + c.field + " is " + c.value + ": ", c.want} {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("error: got %q want one with %q", err, part)
-				}
-			}
-		})
+		}
 	}
+	_, err := throttle.New(config{Priorities: -1, Ratio: nan, MinimumRate: -1, Window: -1, Policy: 9, TargetRejection: 2, Mode: 9})
+	equal(t, "lines for eight fields", strings.Count(fmt.Sprint(err), "throttle: Config."), 8)
 }
 
-func TestNewTakesWhatIsJustInRange(t *testing.T) {
-	for name, c := range map[string]throttle.Config{
-		"longest name":           {Name: strings.Repeat("n", 255)},
-		"one priority":           {Priorities: 1},
-		"sixteen priorities":     {Priorities: 16},
-		"smallest ratio":         {Ratio: math.Nextafter(1, 2)},
-		"largest ratio":          {Ratio: 1e6},
-		"largest rate":           {MinimumRate: 1e9},
-		"shortest window":        {Window: time.Second},
-		"longest window":         {Window: time.Hour},
-		"one call per window":    {Window: time.Hour, MinimumRate: 1.0 / 3600},
-		"smallest target":        {TargetRejection: 0.01},
-		"largest target":         {TargetRejection: 0.5},
-		"negative zeros":         {Ratio: math.Copysign(0, -1), MinimumRate: math.Copysign(0, -1), TargetRejection: math.Copysign(0, -1)},
-		"shadow":                 {Mode: throttle.ModeShadow},
-		"off":                    {Mode: throttle.ModeOff},
-		"a name with everything": {Name: "räcommendations \"x\" %d\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			th := build(t, c)
-			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(nil)), nil)
-		})
-	}
-}
-
-func TestNewReportsAllFaultsAtOnce(t *testing.T) {
-	_, err := throttle.New(throttle.Config{
-		Priorities: -1, Ratio: math.NaN(), MinimumRate: -1, Window: -1, Policy: 9, TargetRejection: 2, Mode: 9,
-	})
-	if err == nil {
-		t.Fatal("New: got no error")
-	}
-	for _, field := range []string{"Name", "Priorities", "Ratio", "MinimumRate", "Window", "Policy", "TargetRejection", "Mode"} {
-		equal(t, "lines about "+field, strings.Count(err.Error(), "throttle: Config."+field+" is "), 1)
-	}
-	equal(t, "lines", len(strings.Split(err.Error(), "\n")), 8)
-}
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func TestDrawsThatAreNonsense(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -209,13 +198,6 @@ func TestExactlyOneProbePerWindowIsEnough(t *testing.T) {
 		if _, err := throttle.New(c); err != nil {
 			t.Fatalf("one call in %d s: %v", seconds, err)
 		}
-	}
-}
-
-func TestAWindowOutOfRangeIsToldOfOnce(t *testing.T) {
-	_, err := throttle.New(throttle.Config{Name: "window", Window: -1})
-	if err == nil || strings.Contains(err.Error(), "MinimumRate") {
-		t.Errorf("got %v, want an error about the window alone", err)
 	}
 }
 

@@ -13,20 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestDoRunsTheFunctionOnceAndReturnsNil(t *testing.T) {
-	th := build(t, throttle.Config{})
-	runs := 0
-	err := th.Do(context.Background(), throttle.Important, func(context.Context) error {
-		runs++
-		equal(t, "in flight while the function runs", tier(th, throttle.Important).InFlight, 1)
-		return nil
-	})
-	equal(t, "error", err, nil)
-	equal(t, "runs", runs, 1)
-	equal(t, "in flight afterwards", inFlight(th), 0)
-	wantAdmitted(t, th, throttle.Important, 1, throttle.Accepted, throttle.FaultNone)
-}
-
 func TestDoReturnsTheErrorWithoutItsOutermostMark(t *testing.T) {
 	mark := throttle.MarkRejected
 	inner, wrapped := mark(errPlain), fmt.Errorf("load the product: %w", errPlain)
@@ -55,26 +41,6 @@ func TestDoReturnsTheErrorWithoutItsOutermostMark(t *testing.T) {
 			wantAdmitted(t, th, throttle.High, 2, c.outcome, throttle.FaultOf(c.returned))
 		})
 	}
-}
-
-func TestAShedCallIsNotMade(t *testing.T) {
-	w := &witness{}
-	th := shedding(t, throttle.Config{Hooks: w.hooks()})
-	before := tier(th, throttle.High)
-	w.forget()
-
-	err := th.Do(context.Background(), throttle.High, unwanted(t))
-	equal(t, "Do: errors.Is(err, ErrShed)", errors.Is(err, throttle.ErrShed), true)
-	value, err := throttle.Do(context.Background(), th, throttle.High, func(ctx context.Context) (string, error) {
-		return "served", unwanted(t)(ctx)
-	})
-	equal(t, "Do[T]: errors.Is(err, ErrShed)", errors.Is(err, throttle.ErrShed), true)
-	equal(t, "Do[T]: value", value, "")
-
-	after := tier(th, throttle.High)
-	equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+2)
-	equal(t, "admitted", after.Ended, before.Ended)
-	w.want(t, "shed", "shed")
 }
 
 func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
@@ -112,25 +78,6 @@ func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
 	}
 }
 
-func TestAContextThatEndsDuringTheCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wait := func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		th := build(t, throttle.Config{})
-		late, cancelLate := context.WithTimeout(t.Context(), time.Second)
-		defer cancelLate()
-		equal(t, "Do", th.Do(late, throttle.High, wait), context.DeadlineExceeded)
-		wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultTimeout)
-
-		canceled, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, cancel)
-		equal(t, "Do", th.Do(canceled, throttle.Low, wait), context.Canceled)
-		wantAdmitted(t, th, throttle.Low, 1, throttle.Ignored, throttle.FaultCanceled)
-	})
-}
-
 func TestCallsWithoutAFunctionAreRefused(t *testing.T) {
 	th := build(t, throttle.Config{})
 	_, generic := throttle.Do[int](t.Context(), th, throttle.High, nil)
@@ -150,14 +97,20 @@ func TestANilOrZeroThrottleReturnsErrors(t *testing.T) {
 			for form, err := range map[string]error{
 				"Do":    th.Do(t.Context(), throttle.High, unwanted(t), unwantedFallback(t)),
 				"Do[T]": generic, "Admit": admit, "Tune": th.Tune(throttle.Patch{}),
+				"Override": th.Override(throttle.SourceFile, throttle.Patch{}),
 			} {
 				if err == nil || err.Error() != "throttle: nil or zero Throttle: make one with New" || errors.Is(err, throttle.ErrShed) {
 					t.Errorf("%s: got error %v want one that names New, and no shed", form, err)
 				}
 			}
 			equal(t, "Name", th.Name(), "")
+			equal(t, "Priorities", th.Priorities(), 0)
+			now, code := th.Tuning()
+			equal(t, "Tuning", now, code)
 			equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
 			equal(t, "Close", th.Close(), nil)
+			th.ReceiveLoad(throttle.LoadReport{})
+			equal(t, "Classify", th.Classify(t.Context(), context.DeadlineExceeded), throttle.Rejected)
 			equal(t, "Stats is empty", reflect.DeepEqual(th.Stats(), throttle.Stats{}), true)
 		})
 	}
@@ -202,21 +155,6 @@ func TestTheOutcomeIsBookedWhenTheFunctionReturns(t *testing.T) {
 	})
 }
 
-func TestAnInnerThrottlesRefusalIsIgnored(t *testing.T) {
-	inner := shedding(t, throttle.Config{Name: "inner"})
-	outer := build(t, throttle.Config{Name: "outer"})
-	err := outer.Do(context.Background(), throttle.Low, func(ctx context.Context) error {
-		return fmt.Errorf("ask the other: %w", inner.Do(ctx, throttle.High, unwanted(t)))
-	})
-	var refusal *throttle.ShedError
-	if !errors.As(err, &refusal) {
-		t.Fatalf("got error %v want a *ShedError", err)
-	}
-	equal(t, "who refused", *refusal, throttle.ShedError{Throttle: "inner", Priority: throttle.High})
-	wantAdmitted(t, outer, throttle.Low, 1, throttle.Ignored, throttle.FaultShed)
-	equal(t, "outer window", tier(outer, throttle.Low).Window, throttle.WindowStats{})
-}
-
 func TestNoCallIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := shedding(t, throttle.Config{MinimumRate: 1})
@@ -234,19 +172,4 @@ func TestNoCallIsQueued(t *testing.T) {
 		equal(t, "other calls in flight", inFlight(th), 3000)
 		time.Sleep(time.Hour)
 	})
-}
-
-func TestTheFunctionMayCallTheThrottle(t *testing.T) {
-	th := build(t, throttle.Config{})
-	err := th.Do(context.Background(), throttle.High, func(ctx context.Context) error {
-		return th.Do(ctx, throttle.Important, func(ctx context.Context) error {
-			equal(t, "in flight two deep", inFlight(th), 2)
-			return th.Do(ctx, throttle.Medium, returns(errPlain))
-		})
-	})
-	equal(t, "error from three deep", err, errPlain)
-	for p := range throttle.Low {
-		wantAdmitted(t, th, p, 1, throttle.Accepted, throttle.FaultOther)
-	}
-	wantUsable(t, th)
 }

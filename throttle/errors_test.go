@@ -35,20 +35,6 @@ func TestTheErrorOfAShedCall(t *testing.T) {
 	equal(t, "the next shed call has the same", refusalOf(t, th), err)
 }
 
-func TestTheErrorOfAShedCallNamesItsPriority(t *testing.T) {
-	th := build(t, throttle.Config{Name: "db", Priorities: 6, Rand: unlucky})
-	for p := range throttle.Priority(6) {
-		overload(t, th, p)
-		err := th.Do(context.Background(), p, unwanted(t))
-		var refusal *throttle.ShedError
-		if !errors.As(err, &refusal) {
-			t.Fatalf("errors.As(%v, *ShedError): got false want true", err)
-		}
-		equal(t, "priority", refusal.Priority, p)
-		equal(t, "message", err.Error(), "throttle: db shed a call of "+p.String()+" priority")
-	}
-}
-
 // teapot is a user's own type for shed calls.
 type teapot struct{ code int }
 
@@ -73,28 +59,4 @@ func TestAShedErrOfOnesOwnIsWrapped(t *testing.T) {
 			equal(t, "outcome for an outer throttle", throttle.DefaultClassify(context.Background(), err), throttle.Ignored)
 		})
 	}
-}
-
-func TestErrShedIsNotWhatABackendSays(t *testing.T) {
-	th := build(t, throttle.Config{})
-	for name, err := range map[string]error{"busy": errBusy, "marked": throttle.MarkRejected(errPlain), "plain": errPlain} {
-		got := th.Do(context.Background(), throttle.High, returns(err))
-		equal(t, name+": errors.Is(err, ErrShed)", errors.Is(got, throttle.ErrShed), false)
-	}
-}
-
-func TestMarkRejected(t *testing.T) {
-	equal(t, "MarkRejected(nil)", throttle.MarkRejected(nil), nil)
-	wrapped := fmt.Errorf("read: %w", &teapot{1})
-	marked := throttle.MarkRejected(wrapped)
-	equal(t, "message", marked.Error(), wrapped.Error())
-	equal(t, "errors.Is(marked, what was marked)", errors.Is(marked, wrapped), true)
-	var inside *teapot
-	equal(t, "errors.As finds what is inside", errors.As(marked, &inside), true)
-	equal(t, "errors.Unwrap", errors.Unwrap(marked), wrapped)
-}
-
-func TestErrorsSayWhereTheyComeFrom(t *testing.T) {
-	equal(t, "ErrShed", throttle.ErrShed.Error(), "throttle: call shed")
-	equal(t, "ErrPanicked", throttle.ErrPanicked.Error(), "throttle: function panicked")
 }

@@ -5,78 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"os"
 	"testing"
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
 )
-
-// kinds has a bare error, and where there is one a wrapper, of every kind.
-var kinds = []struct {
-	fault throttle.Fault
-	word  string
-	bare  error
-	wrap  func(error) error
-}{
-	{throttle.FaultAvailability, "availability", faults.Unavailable(0), func(err error) error { return faults.WithUnavailable(err, 0) }},
-	{throttle.FaultQuota, "quota", faults.ResourceExhausted(), func(err error) error { return faults.WithResourceExhausted(err) }},
-	{throttle.FaultAuthentication, "authentication", faults.Unauthenticated, faults.WithUnauthenticated},
-	{throttle.FaultPermission, "permission", faults.PermissionDenied, faults.WithPermissionDenied},
-	{throttle.FaultBad, "bad", faults.Bad(), func(err error) error { return faults.WithBad(err) }},
-	{throttle.FaultConflict, "conflict", faults.Aborted(), func(err error) error { return faults.WithAborted(err) }},
-	{throttle.FaultMissing, "missing", faults.NotFound, faults.WithNotFound},
-	{throttle.FaultPrecondition, "precondition", faults.FailedPrecondition(), func(err error) error { return faults.WithFailedPrecondition(err) }},
-	{throttle.FaultUnimplemented, "unimplemented", faults.Unimplemented, faults.WithUnimplemented},
-	{throttle.FaultTimeout, "timeout", context.DeadlineExceeded, nil},
-	{throttle.FaultTimeout, "timeout", os.ErrDeadlineExceeded, nil},
-	{throttle.FaultTimeout, "timeout", timeout(true), nil},
-	{throttle.FaultCanceled, "canceled", context.Canceled, nil},
-	{throttle.FaultShed, "shed", throttle.ErrShed, nil},
-	{throttle.FaultShed, "shed", &throttle.ShedError{}, nil},
-	{throttle.FaultPanic, "panic", throttle.ErrPanicked, nil},
-	{throttle.FaultOther, "other", errPlain, nil},
-	{throttle.FaultOther, "other", timeout(false), nil},
-}
-
-func TestFaultOfEveryKind(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(fmt.Sprintf("%s, %T", k.word, k.bare), func(t *testing.T) {
-			equal(t, "bare", throttle.FaultOf(k.bare), k.fault)
-			equal(t, "wrapped", throttle.FaultOf(fmt.Errorf("load: %w", fmt.Errorf("get: %w", k.bare))), k.fault)
-			equal(t, "joined", throttle.FaultOf(errors.Join(io.EOF, k.bare)), k.fault)
-			equal(t, "two %w", throttle.FaultOf(fmt.Errorf("%w after %w", io.EOF, k.bare)), k.fault)
-			equal(t, "marked", throttle.FaultOf(throttle.MarkRejected(k.bare)), k.fault)
-			equal(t, "word", k.fault.String(), k.word)
-			if k.wrap != nil {
-				equal(t, "around another error", throttle.FaultOf(k.wrap(io.EOF)), k.fault)
-				equal(t, "around another kind", throttle.FaultOf(k.wrap(context.DeadlineExceeded)), k.fault)
-			}
-		})
-	}
-	equal(t, "nil", throttle.FaultOf(nil), throttle.FaultNone)
-	equal(t, "word for nil", throttle.FaultNone.String(), "none")
-	equal(t, "word for nonsense", throttle.Fault(99).String(), "fault(99)")
-	equal(t, "word for more nonsense", (throttle.FaultOther + 1).String(), "fault(15)")
-}
-
-func TestFaultOfIsTheOutermostKind(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want throttle.Fault
-	}{
-		"chain":                {faults.WithNotFound(faults.Unavailable(0)), throttle.FaultMissing},
-		"chain, turned around": {faults.WithUnavailable(faults.NotFound, 0), throttle.FaultAvailability},
-		"join, left to right":  {errors.Join(errPlain, faults.NotFound, faults.Unavailable(0)), throttle.FaultMissing},
-		"join, left is deeper": {errors.Join(fmt.Errorf("a: %w", faults.NotFound), faults.Unavailable(0)), throttle.FaultMissing},
-		"a refused dial":       {&url.Error{Op: "Get", Err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, throttle.FaultTimeout},
-		"a cancelled request":  {&url.Error{Op: "Get", Err: context.Canceled}, throttle.FaultCanceled},
-	} {
-		t.Run(name, func(t *testing.T) { equal(t, "FaultOf", throttle.FaultOf(c.err), c.want) })
-	}
-}
 
 // chameleon is an error that holds itself to be others, by the methods that errors.Is and errors.As ask.
 type chameleon struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestManyGoroutinesShareAGroup: each throttle is kept or closed, and the group never keeps more
-// than Max.
+// than Max, also while it is closed.
 func TestManyGoroutinesShareAGroup(t *testing.T) {
 	var r register
 	g := newGroup(t, r.config, throttle.GroupConfig{Max: 100})
@@ -38,7 +38,20 @@ func TestManyGoroutinesShareAGroup(t *testing.T) {
 	wg.Wait()
 	equal(t, "Len", g.Len(), 100)
 	r.wantOpen(t, 100)
-	equal(t, "Close", g.Close(), nil)
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 50 {
+				if th, err := g.Get(fmt.Sprint(i, n)); (th == nil) != (err != nil) {
+					t.Errorf("Get: got %v and error %v, want one of the two", th, err)
+				}
+				if i == 8 && n == 25 {
+					equal(t, "Close", g.Close(), nil)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "Len after Close", g.Len(), 0)
 	r.wantOpen(t, 0)
 }
 
@@ -68,27 +81,6 @@ func TestGoroutinesThatAskForOneKeyGetOneThrottle(t *testing.T) {
 	equal(t, "the one of later", member(t, g, "a"), got[0])
 	equal(t, "created", len(r.created), 8)
 	r.wantOpen(t, 1)
-}
-
-func TestCloseOfAGroupMeetsGet(t *testing.T) {
-	var r register
-	g := newGroup(t, r.config, throttle.GroupConfig{})
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for n := range 50 {
-				if th, err := g.Get(fmt.Sprint(i, n)); (th == nil) != (err != nil) {
-					t.Errorf("Get: got %v and error %v, want one of the two", th, err)
-				}
-				if i == 8 && n == 25 {
-					_ = g.Close()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	equal(t, "Len", g.Len(), 0)
-	r.wantOpen(t, 0)
 }
 
 // TestUsesOfManyGoroutinesCountByTheirTime: rounds of uses at one instant each, and then new keys in
@@ -154,6 +146,11 @@ func FuzzGroup(f *testing.F) {
 	f.Add(uint8(7), "", []byte{9, 9, 255, 255, 9})
 	f.Add(uint8(4), "ab", []byte{1, 244, 1, 244, 1, 244, 1, 2, 255, 1, 2})
 	f.Add(uint8(3), "the quick brown fox", []byte("jumps over the lazy dog\xf0\xf7 and \xff\xff runs away"))
+	for seed := range byte(20) {
+		script := make([]byte, 200)
+		_, _ = rand.NewChaCha8([32]byte{seed}).Read(script)
+		f.Add(seed, "abcdefgh", script)
+	}
 	f.Fuzz(func(t *testing.T, bound uint8, keys string, script []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			playGroup(t, 1+int(bound%8), keys, script[:min(len(script), 200)])
@@ -225,26 +222,6 @@ func TestAGroupsFunctionsMayUseTheGroup(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestAConfigThatGetsItsOwnKey: the throttle made inside is the one that stays.
-func TestAConfigThatGetsItsOwnKey(t *testing.T) {
-	var g *throttle.Group
-	var inner *throttle.Throttle
-	nested := false
-	r := register{on: func(where string) {
-		if where == "config" && !nested {
-			nested = true
-			inner = member(t, g, "a")
-		}
-	}}
-	g = newGroup(t, r.config, throttle.GroupConfig{})
-	inTime(t, func() {
-		equal(t, "the throttle that both get", member(t, g, "a"), inner)
-		equal(t, "Len", g.Len(), 1)
-		equal(t, "created", len(r.created), 2)
-		r.wantClosed(t, r.created[1])
-	})
 }
 
 // TestAGroupClosedByItsOwnFunctions keeps nothing, and leaves nothing open.

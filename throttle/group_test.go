@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -74,163 +75,56 @@ func (r *register) wantClosed(t testing.TB, want ...*throttle.Throttle) {
 	}
 }
 
-func TestAGroupMakesOneThrottlePerKey(t *testing.T) {
-	var r register
-	var keys []string
-	g := newGroup(t, func(key string) throttle.Config { keys = append(keys, key); return r.config(key) }, throttle.GroupConfig{})
-	a, b := member(t, g, "a"), member(t, g, "b")
-	if a == b {
-		t.Error("throttles of two keys: got the same, want two")
-	}
-	equal(t, "a again", member(t, g, "a"), a)
-	equal(t, "b again", member(t, g, "b"), b)
-	equal(t, "keys that a Config was asked for", fmt.Sprint(keys), "[a b]")
-	equal(t, "Len", g.Len(), 2)
-	equal(t, "created", len(r.created), 2)
-	r.wantClosed(t)
-	equal(t, "a's name", a.Name(), "hosts")
-}
-
-func TestMembersKeepCountsOfTheirOwn(t *testing.T) {
-	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
-	times(3, member(t, g, "a"), throttle.High, errBusy)
-	wantAdmitted(t, member(t, g, "a"), throttle.High, 3, throttle.Rejected, throttle.FaultAvailability)
-	wantAdmitted(t, member(t, g, "b"), throttle.High, 0, throttle.Rejected, throttle.FaultAvailability)
-}
-
-func TestTheLongestUnusedGoesFirst(t *testing.T) {
-	var r register
-	g := newGroup(t, r.config, throttle.GroupConfig{Max: 3})
-	a, b, c := member(t, g, "a"), member(t, g, "b"), member(t, g, "c")
-	r.wantClosed(t)
-	member(t, g, "a")
-	d := member(t, g, "d")
-	r.wantClosed(t, b)
-	equal(t, "Len", g.Len(), 3)
-	for key, want := range map[string]*throttle.Throttle{"a": a, "c": c, "d": d} {
-		equal(t, key, member(t, g, key), want)
-	}
-	if fresh := member(t, g, "b"); fresh == b {
-		t.Error("b after it went: got the closed throttle, want a new one")
-	}
-	equal(t, "Len", g.Len(), 3)
-	equal(t, "closed", len(r.closed), 2)
-}
-
-func TestMaxIsAThousandUnlessToldOtherwise(t *testing.T) {
-	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
-	for i := range 1003 {
-		member(t, g, fmt.Sprint(i))
-	}
-	equal(t, "Len", g.Len(), 1000)
-}
-
-// TestAnyGetEvictsTheIdle: also one that asks for another key, for a key that is there, or in vain.
-func TestAnyGetEvictsTheIdle(t *testing.T) {
-	for name, get := range map[string]func(*throttle.Group) error{
-		"a key that is there": func(g *throttle.Group) error { _, err := g.Get("used"); return err },
-		"a new key":           func(g *throttle.Group) error { _, err := g.Get("new"); return err },
-		"the idle key":        func(g *throttle.Group) error { _, err := g.Get("idle"); return err },
-		"a key without a Config": func(g *throttle.Group) error {
-			if _, err := g.Get("bad"); err == nil {
-				return errors.New("got no error for a bad Config")
-			}
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r register
-				g := newGroup(t, func(key string) throttle.Config {
-					if key == "bad" {
-						return throttle.Config{}
-					}
-					return r.config(key)
-				}, throttle.GroupConfig{Idle: time.Minute})
-				idle := member(t, g, "idle")
-				time.Sleep(time.Second)
-				member(t, g, "used")
-				time.Sleep(59 * time.Second)
-				member(t, g, "used")
-				r.wantClosed(t) // a minute is not too long
-				time.Sleep(time.Nanosecond)
-				equal(t, "Get", get(g), nil)
-				r.wantClosed(t, idle)
-			})
-		})
-	}
-}
-
-func TestIdleIsTenMinutesUnlessToldOtherwise(t *testing.T) {
+// TestGroup_defaults: at most 1000 members, which are closed if they are not used for more than ten minutes.
+func TestGroup_defaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r register
 		g := newGroup(t, r.config, throttle.GroupConfig{})
-		a := member(t, g, "a")
+		for i := range 1003 {
+			member(t, g, fmt.Sprint(i))
+		}
+		equal(t, "Len", g.Len(), 1000)
+		last := member(t, g, "1002")
+		equal(t, "name", last.Name(), "hosts")
 		for range 3 {
 			time.Sleep(10 * time.Minute)
-			equal(t, "a after ten minutes", member(t, g, "a"), a)
+			equal(t, "after ten minutes", member(t, g, "1002"), last)
 		}
 		time.Sleep(10*time.Minute + 1)
-		equal(t, "Len while nobody asks", g.Len(), 1)
-		if member(t, g, "a") == a {
-			t.Error("a after more than ten minutes: got the old throttle, want a new one")
+		equal(t, "Len without a Get", g.Len(), 1)
+		if member(t, g, "1002") == last {
+			t.Error("after more than ten minutes: got the old throttle, want a new one")
 		}
-		r.wantClosed(t, a)
+		r.wantOpen(t, 1)
 	})
-}
-
-func TestACallInFlightOutlivesItsEviction(t *testing.T) {
-	var d diary
-	g := newGroup(t, func(key string) throttle.Config {
-		c := throttle.Config{Name: "hosts", Now: watchFrom(newYear(2026)).now}
-		if key == "a" {
-			c.Hooks = d.hooks()
-		}
-		return c
-	}, throttle.GroupConfig{Max: 1})
-	a := member(t, g, "a")
-	err := a.Do(t.Context(), throttle.Low, func(context.Context) error {
-		member(t, g, "b")
-		return errPlain
-	})
-	equal(t, "Do", err, errPlain)
-	equal(t, "a call that begins later", a.Do(t.Context(), throttle.Low, returns(errPlain)), errPlain)
-	want := []string{"created hosts", "started low at 0.00", "closed hosts", "finished low accepted other after 0s: no such product"}
-	if got := d.tear(); !slices.Equal(got, want) {
-		t.Errorf("told: got %q want %q", got, want)
-	}
-	wantAdmitted(t, a, throttle.Low, 2, throttle.Accepted, throttle.FaultOther)
 }
 
 func TestABadConfigIsRefusedWithItsKey(t *testing.T) {
-	cases := []struct {
-		name string
-		bad  throttle.Config
-		want string
-	}{
-		{"no name", throttle.Config{}, "Config.Name"},
-		{"out of range", throttle.Config{Name: "hosts", Ratio: 0.5}, "Config.Ratio"},
-		{"another name than its siblings", throttle.Config{Name: "tenants"}, `"tenants": want "hosts"`},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+	for want, bad := range map[string]throttle.Config{
+		"Config.Name":             {},
+		"Config.Ratio":            {Name: "hosts", Ratio: 0.5},
+		`"tenants": want "hosts"`: {Name: "tenants"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
 			var r register
 			broken := true
 			g := newGroup(t, func(key string) throttle.Config {
-				config := r.config(key)
 				if broken && key == "db\n7" {
-					hooks := config.Hooks
-					config, config.Hooks = c.bad, hooks
+					bad.Hooks = r.config(key).Hooks
+					return bad
 				}
-				return config
-			}, throttle.GroupConfig{Max: 5})
+				return r.config(key)
+			}, throttle.GroupConfig{Idle: time.Minute})
+			idle := member(t, g, "idle")
+			time.Sleep(time.Minute)
 			good := member(t, g, "db-6")
+			time.Sleep(1)
 			th, err := g.Get("db\n7")
-			if th != nil || err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `"db\n7"`) {
-				t.Errorf("Get: got %v and error %v, want nil and an error with the key and %s", th, err, c.want)
+			if th != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"db\n7"`) {
+				t.Errorf("Get: got %v and error %v, want nil and an error with the key and %s", th, err, want)
 			}
-			equal(t, "Len", g.Len(), 1)
-			equal(t, "created that are not closed", len(r.created)-len(r.closed), 1)
+			equal(t, "closed although the Get failed", r.closed[0], idle)
+			r.wantOpen(t, 1)
 			equal(t, "the good one", member(t, g, "db-6"), good)
 			broken = false // the next Get asks again
 			member(t, g, "db\n7")
@@ -240,30 +134,18 @@ func TestABadConfigIsRefusedWithItsKey(t *testing.T) {
 
 func TestBadGroupConfigsAreRefused(t *testing.T) {
 	config := (&register{}).config
-	cases := []struct {
-		name   string
-		config func(string) throttle.Config
-		group  throttle.GroupConfig
-		want   []string
-	}{
-		{"no function", nil, throttle.GroupConfig{}, []string{"NewGroup needs a function"}},
-		{"Max", config, throttle.GroupConfig{Max: -1}, []string{"GroupConfig.Max is -1: want at least 1"}},
-		{"Idle too short", config, throttle.GroupConfig{Idle: time.Second - 1}, []string{"GroupConfig.Idle is 999.999999ms: want at least 1s"}},
-		{"Idle negative", config, throttle.GroupConfig{Idle: -time.Hour}, []string{"GroupConfig.Idle is -1h0m0s: want at least 1s"}},
-		{"all", nil, throttle.GroupConfig{Max: -1, Idle: 1}, []string{"function", "Max", "Idle"}},
+	for want, bad := range map[string]throttle.GroupConfig{
+		"GroupConfig.Max is -1: want at least 1":             {Max: -1},
+		"GroupConfig.Idle is 999.999999ms: want at least 1s": {Idle: time.Second - 1},
+		"GroupConfig.Idle is -1h0m0s: want at least 1s":      {Idle: -time.Hour},
+	} {
+		if g, err := throttle.NewGroup(config, bad); g != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewGroup: got %v and error %v, want nil and %q", g, err, want)
+		}
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			g, err := throttle.NewGroup(c.config, c.group)
-			if g != nil || err == nil {
-				t.Fatalf("NewGroup: got %v and error %v, want nil and an error", g, err)
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("error: got %q, want it to contain %q", err, want)
-				}
-			}
-		})
+	_, err := throttle.NewGroup(nil, throttle.GroupConfig{Max: -1, Idle: 1})
+	if err == nil || !strings.Contains(err.Error(), "NewGroup needs a function") || strings.Count(err.Error(), "GroupConfig.") != 2 {
+		t.Errorf("all at once: got error %v want three", err)
 	}
 	newGroup(t, config, throttle.GroupConfig{Max: 1, Idle: time.Second})
 }
@@ -295,57 +177,40 @@ func keysOf(g *throttle.Group) string {
 	return fmt.Sprint(keys)
 }
 
-func TestLookupAndAllMakeNothing(t *testing.T) {
-	var r register
-	g := newGroup(t, r.config, throttle.GroupConfig{})
-	equal(t, "keys of an empty group", keysOf(g), "[]")
-	th, ok := g.Lookup("a")
-	equal(t, "throttle of a key without one", th, nil)
-	equal(t, "found", ok, false)
-	equal(t, "created", len(r.created), 0)
-
-	a, b := member(t, g, "a"), member(t, g, "b")
-	th, ok = g.Lookup("a")
-	equal(t, "a", th, a)
-	equal(t, "a is found", ok, true)
-	equal(t, "keys, the last used first", keysOf(g), "[b a]")
-	want := map[string]*throttle.Throttle{"a": a, "b": b}
-	for key, th := range g.All() {
-		equal(t, key, th, want[key])
-	}
-	for key := range g.All() {
-		equal(t, "first key of a loop that is left", key, "b")
-		break
-	}
-
-	_ = g.Close()
-	_, ok = g.Lookup("a")
-	equal(t, "found after Close", ok, false)
-	equal(t, "keys after Close", keysOf(g), "[]")
-}
-
-// TestLookupAndAllAreNoUse: neither spares a throttle from being idle, nor from being the longest unused, and neither evicts.
+// TestLookupAndAllAreNoUse: neither makes a throttle, nor spares one from being idle or the longest unused, nor evicts.
 func TestLookupAndAllAreNoUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r register
 		g := newGroup(t, r.config, throttle.GroupConfig{Max: 2, Idle: time.Minute})
-		look := func() {
-			g.Lookup("a")
-			_ = keysOf(g)
+		find := func(key string, want *throttle.Throttle) {
+			t.Helper()
+			th, ok := g.Lookup(key)
+			equal(t, key, th, want)
+			equal(t, key+" is found", ok, want != nil)
 		}
-		a := member(t, g, "a")
-		b := member(t, g, "b")
-		look()
+		equal(t, "keys of an empty group", keysOf(g), "[]")
+		find("a", nil)
+		equal(t, "created", len(r.created), 0)
+		a, b := member(t, g, "a"), member(t, g, "b")
+		find("a", a)
+		equal(t, "keys, the last used first", keysOf(g), "[b a]")
+		for key, th := range g.All() {
+			equal(t, "first key of a loop that is left", key, "b")
+			equal(t, "its throttle", th, b)
+			break
+		}
 		c := member(t, g, "c")
 		r.wantClosed(t, a)
 
 		time.Sleep(time.Hour)
-		look()
-		g.Lookup("b")
-		r.wantClosed(t, a)
+		find("b", b)
 		equal(t, "keys of idle throttles", keysOf(g), "[c b]")
+		r.wantClosed(t, a)
 		member(t, g, "d")
 		r.wantClosed(t, a, b, c)
+		_ = g.Close()
+		find("d", nil)
+		equal(t, "keys after Close", keysOf(g), "[]")
 	})
 }
 
@@ -404,17 +269,18 @@ func TestAGroupFromOutsideABubble(t *testing.T) {
 }
 
 func TestAMemberHasItsKeyInErrorsAndLogs(t *testing.T) {
-	g, err := throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "backends", Rand: unlucky}
+	var log logbook
+	hooks := throttle.LogHooks(slog.New(&log))
+	g := newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "backends", Policy: throttle.SRE, Rand: unlucky, Hooks: hooks}
 	}, throttle.GroupConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	th, err := g.Get("a.example:443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	th := member(t, g, "a.example:443")
 	overload(t, th, throttle.High)
+	_ = th.Close()
+	for i, line := range log.read() {
+		want := []string{"WARN throttle started to shed", "INFO throttle stopped shedding"}[i] + " throttle=backends key=a.example:443 priority=high"
+		equal(t, inWords(line), strings.HasPrefix(inWords(line), want), true)
+	}
 	equal(t, "Key", th.Key(), "a.example:443")
 	refusal := th.Do(context.Background(), throttle.High, unwanted(t))
 	var shed *throttle.ShedError

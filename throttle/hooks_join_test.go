@@ -26,10 +26,12 @@ func tracer(told *[]string, name string) throttle.Hooks {
 	}
 }
 
-// TestJoinedHooksThreadTheContext: each Started builds on the one before, and all later moments see what the last one made.
+// TestJoinedHooksThreadTheContext: each Started builds on the one before, and all later moments see what the last one
+// made. Nil changes nothing.
 func TestJoinedHooksThreadTheContext(t *testing.T) {
 	var told []string
-	hooks := throttle.JoinHooks(tracer(&told, "a"), throttle.Hooks{}, tracer(&told, "b"), tracer(&told, "c"))
+	silent := throttle.Hooks{Started: func(context.Context, throttle.StartEvent) context.Context { return nil }}
+	hooks := throttle.JoinHooks(silent, tracer(&told, "a"), throttle.Hooks{}, tracer(&told, "b"), silent, tracer(&told, "c"), silent)
 	th := build(t, throttle.Config{Hooks: hooks})
 	_ = th.Do(t.Context(), throttle.High, func(ctx context.Context) error {
 		equal(t, "trail that fn sees", markOf(ctx), any("abc"))
@@ -42,32 +44,6 @@ func TestJoinedHooksThreadTheContext(t *testing.T) {
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told:\ngot  %q\nwant %q", told, want)
-	}
-}
-
-// TestJoinedStartedMayReturnNil: nil changes nothing, whoever returns it.
-func TestJoinedStartedMayReturnNil(t *testing.T) {
-	silent := throttle.Hooks{Started: func(context.Context, throttle.StartEvent) context.Context { return nil }}
-	for _, c := range []struct {
-		name  string
-		hooks func(told *[]string) []throttle.Hooks
-		want  any
-	}{
-		{"the first", func(told *[]string) []throttle.Hooks { return []throttle.Hooks{silent, tracer(told, "a")} }, "a"},
-		{"the middle one", func(told *[]string) []throttle.Hooks {
-			return []throttle.Hooks{tracer(told, "a"), silent, tracer(told, "b")}
-		}, "ab"},
-		{"the last", func(told *[]string) []throttle.Hooks { return []throttle.Hooks{tracer(told, "a"), silent} }, "a"},
-		{"all", func(*[]string) []throttle.Hooks { return []throttle.Hooks{silent, silent} }, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var told []string
-			th := build(t, throttle.Config{Hooks: throttle.JoinHooks(c.hooks(&told)...)})
-			_ = th.Do(t.Context(), throttle.High, func(ctx context.Context) error {
-				equal(t, "trail that fn sees", markOf(ctx), c.want)
-				return nil
-			})
-		})
 	}
 }
 

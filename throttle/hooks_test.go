@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,177 +13,150 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestHooksAreToldEachMomentInOrder tells, for every way a call can go, which hooks are told what, and in which order.
+// moments is a call, and what the hooks and its functions are told, in order. The calls before it have made the
+// probability 0.5, or 0.84 for rejections above.
+type moments struct {
+	mode     throttle.Mode
+	before   func(*testing.T, *throttle.Throttle)
+	shed     bool // how the die falls
+	end      error
+	falls    bool // there is a fallback
+	fallback error
+	left     error // what the caller gets
+	want     []string
+}
+
 func TestHooksAreToldEachMomentInOrder(t *testing.T) {
-	rejectedAbove := func(t *testing.T, th *throttle.Throttle) {
+	above := func(t *testing.T, th *throttle.Throttle) {
 		rejectMany(t, th, throttle.High, 300)
 		rejectMany(t, th, throttle.Medium, 20)
 	}
-	rejected60 := func(t *testing.T, th *throttle.Throttle) { rejectMany(t, th, throttle.Medium, 60) }
-	cases := []struct {
-		name     string
-		mode     throttle.Mode
-		before   func(*testing.T, *throttle.Throttle)
-		shed     bool // how the die falls
-		end      error
-		fallback throttle.Fallback
-		want     []string
-	}{
-		{
-			name: "accepted", end: nil,
-			want: []string{"started medium at 0.00", "fn", "finished medium accepted none after 3s: <nil>"},
+	own := func(t *testing.T, th *throttle.Throttle) { rejectMany(t, th, throttle.Medium, 60) }
+	const begin, shed = "started medium at 0.00", "throttle: backend shed a call of medium priority"
+	marked := throttle.MarkRejected(errPlain)
+	for name, c := range map[string]moments{
+		"accepted": {want: []string{begin, "fn", "finished medium accepted none after 3s: <nil>"}},
+		"ordinary error": {
+			end: errPlain, left: errPlain,
+			want: []string{begin, "fn", "finished medium accepted other after 3s: no such product"},
 		},
-		{
-			name: "accepted with an ordinary error", end: errPlain,
-			want: []string{"started medium at 0.00", "fn", "finished medium accepted other after 3s: no such product"},
+		"rejected": {
+			end: errBusy, left: errBusy,
+			want: []string{begin, "fn", "finished medium rejected availability after 3s: " + errBusy.Error()},
 		},
-		{
-			name: "rejected", end: errBusy,
-			want: []string{"started medium at 0.00", "fn", "finished medium rejected availability after 3s: " + errBusy.Error()},
+		"rejected by a mark": {
+			end: marked, left: errPlain,
+			want: []string{begin, "fn", "finished medium rejected other after 3s: no such product"},
 		},
-		{
-			name: "rejected by a mark, which does not leave", end: throttle.MarkRejected(errPlain),
-			want: []string{"started medium at 0.00", "fn", "finished medium rejected other after 3s: no such product"},
+		"ignored": {
+			end: context.Canceled, left: context.Canceled,
+			want: []string{begin, "fn", "finished medium ignored canceled after 3s: context canceled"},
 		},
-		{
-			name: "ignored", end: context.Canceled,
-			want: []string{"started medium at 0.00", "fn", "finished medium ignored canceled after 3s: context canceled"},
+		"panicked elsewhere": {
+			end: throttle.ErrPanicked, left: throttle.ErrPanicked,
+			want: []string{begin, "fn", "finished medium ignored panic after 3s: throttle: function panicked"},
 		},
-		{
-			name: "failed, served by the fallback", end: errBusy, fallback: fallsTo(nil),
+		"failed, with a fallback": {
+			end: errBusy, falls: true,
 			want: []string{
-				"started medium at 0.00", "fn", "fallback", "fell back medium rejected: <nil>",
+				begin, "fn", "fallback of " + errBusy.Error() + ", local false", "fell back medium rejected: <nil>",
 				"finished medium rejected availability after 3s: <nil>, fell back",
 			},
 		},
-		{
-			name: "failed, and the fallback too", end: errPlain, fallback: fallsTo(throttle.MarkRejected(context.DeadlineExceeded)),
-			want: []string{
-				"started medium at 0.00", "fn", "fallback", "fell back medium accepted: context deadline exceeded",
-				"finished medium accepted other after 3s: context deadline exceeded, fell back",
-			},
+		"admitted by luck": {
+			before: own,
+			want:   []string{"started medium at 0.50", "fn", "finished medium accepted none after 3s: <nil>"},
 		},
-		{
-			name: "accepted, so the fallback rests", end: nil, fallback: fallsTo(nil),
-			want: []string{"started medium at 0.00", "fn", "finished medium accepted none after 3s: <nil>"},
-		},
-		{
-			name: "admitted by luck", before: rejected60, end: nil,
-			want: []string{"started medium at 0.50", "fn", "finished medium accepted none after 3s: <nil>"},
-		},
-		{
-			name: "shed", before: rejected60, shed: true,
-			want: []string{"shed medium at 0.50, own"},
-		},
-		{
-			name: "shed for what was rejected above", before: rejectedAbove, shed: true,
+		"shed": {before: own, shed: true, left: throttle.ErrShed, want: []string{"shed medium at 0.50, own"}},
+		"shed for those above": {
+			before: above, shed: true, left: throttle.ErrShed,
 			want: []string{"shed medium at 0.84, above"},
 		},
-		{
-			name: "shed, served by the fallback", before: rejected60, shed: true, fallback: fallsTo(nil),
-			want: []string{"shed medium at 0.50, own", "fallback", "fell back medium shed: <nil>"},
+		"shed, with a fallback": {
+			before: own, shed: true, falls: true, fallback: errPlain, left: errPlain,
+			want: []string{"shed medium at 0.50, own", "fallback of " + shed + ", local true", "fell back medium shed: no such product"},
 		},
-		{
-			name: "shed, and the fallback failed", before: rejected60, shed: true, fallback: fallsTo(errPlain),
-			want: []string{"shed medium at 0.50, own", "fallback", "fell back medium shed: no such product"},
-		},
-		{
-			name: "would have been shed", mode: throttle.ModeShadow, before: rejected60, shed: true, end: errBusy, fallback: fallsTo(nil),
+		"would have been shed": {
+			mode: throttle.ModeShadow, before: own, shed: true, end: errBusy, falls: true,
 			want: []string{
-				"shed medium at 0.50, own, in shadow", "started medium at 0.50, in shadow", "fn", "fallback",
-				"fell back medium rejected: <nil>", "finished medium rejected availability after 3s: <nil>, fell back",
+				"shed medium at 0.50, own, in shadow", "started medium at 0.50, in shadow", "fn",
+				"fallback of " + errBusy.Error() + ", local false", "fell back medium rejected: <nil>",
+				"finished medium rejected availability after 3s: <nil>, fell back",
 			},
 		},
-		{
-			name: "would have been shed for what was rejected above", mode: throttle.ModeShadow, before: rejectedAbove, shed: true,
+		"would have been shed for those above": {
+			mode: throttle.ModeShadow, before: above, shed: true,
 			want: []string{
 				"shed medium at 0.84, above, in shadow", "started medium at 0.84, in shadow", "fn",
 				"finished medium accepted none after 3s: <nil>",
 			},
 		},
-		{
-			name: "would have been admitted", mode: throttle.ModeShadow, before: rejected60,
+		"would have been admitted": {
+			mode: throttle.ModeShadow, before: own,
 			want: []string{"started medium at 0.50", "fn", "finished medium accepted none after 3s: <nil>"},
 		},
-		{
-			name: "off", mode: throttle.ModeOff, before: rejected60, shed: true,
-			want: []string{"started medium at 0.00", "fn", "finished medium accepted none after 3s: <nil>"},
+		"off": {
+			mode: throttle.ModeOff, before: own, shed: true,
+			want: []string{begin, "fn", "finished medium accepted none after 3s: <nil>"},
 		},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var d diary
-				var fate die
-				th := build(t, throttle.Config{Mode: c.mode, Hooks: d.hooks(), Rand: fate.throw})
-				if c.before != nil {
-					c.before(t, th)
-				}
-				d.tear()
-				fate.sheds.Store(c.shed)
-				_ = th.Do(context.WithValue(t.Context(), diaryKey{}, &d), throttle.Medium, func(context.Context) error {
-					d.write("fn")
-					time.Sleep(3 * time.Second)
-					return c.end
-				}, c.fallback)
-				if got := d.tear(); !slices.Equal(got, c.want) {
-					t.Errorf("told:\ngot  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
-				}
-			})
-		})
-	}
-}
-
-// diaryKey is where a context keeps the diary that a fallback writes to.
-type diaryKey struct{}
-
-// fallsTo returns a fallback that takes five seconds and ends with end.
-func fallsTo(end error) throttle.Fallback {
-	return func(ctx context.Context, _ error, _ bool) error {
-		ctx.Value(diaryKey{}).(*diary).write("fallback")
-		time.Sleep(5 * time.Second)
-		return end
-	}
-}
-
-func TestBothFormsAndBothPhasesTellTheSame(t *testing.T) {
-	forms := map[string]func(context.Context, *throttle.Throttle, func()) error{
-		"method": func(ctx context.Context, th *throttle.Throttle, work func()) error {
-			return th.Do(ctx, throttle.Low, func(context.Context) error { work(); return errBusy })
-		},
-		"generic": func(ctx context.Context, th *throttle.Throttle, work func()) error {
-			_, err := throttle.Do(ctx, th, throttle.Low, func(context.Context) (int, error) { work(); return 0, errBusy })
-			return err
-		},
-		"two phases": func(ctx context.Context, th *throttle.Throttle, work func()) error {
-			call, err := th.Admit(ctx, throttle.Low)
-			if err == nil {
-				work()
-				call.Done(errBusy)
+	} {
+		for _, form := range []string{"Do", "Do[T]", "Admit"} {
+			if form == "Admit" && c.falls {
+				continue
 			}
-			return err
-		},
-	}
-	for name, do := range forms {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var d diary
-				var fate die
-				th := build(t, throttle.Config{Hooks: d.hooks(), Rand: fate.throw})
-				rejectMany(t, th, throttle.Low, 180)
-				d.tear()
-				_ = do(t.Context(), th, func() { time.Sleep(2 * time.Second) })
-				fate.sheds.Store(true)
-				_ = do(t.Context(), th, func() { t.Error("the function of a shed call runs") })
-				want := []string{
-					"started low at 0.75", "finished low rejected availability after 2s: " + errBusy.Error(), "shed low at 0.75, own",
-				}
-				if got := d.tear(); !slices.Equal(got, want) {
-					t.Errorf("told:\ngot  %q\nwant %q", got, want)
-				}
+			t.Run(name+", "+form, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { c.play(t, form) })
 			})
-		})
+		}
 	}
+}
+
+func (c *moments) play(t *testing.T, form string) {
+	var d diary
+	var fate die
+	th := build(t, throttle.Config{Mode: c.mode, Hooks: d.hooks(), Rand: fate.throw})
+	if c.before != nil {
+		c.before(t, th)
+	}
+	d.tear()
+	fate.sheds.Store(c.shed)
+	fn := func(context.Context) error {
+		d.write("fn")
+		time.Sleep(3 * time.Second)
+		return c.end
+	}
+	var fallback throttle.Fallback
+	var valueFallback func(context.Context, error, bool) (int, error)
+	if c.falls {
+		fallback = func(_ context.Context, err error, local bool) error {
+			d.write("fallback of %v, local %v", err, local)
+			time.Sleep(5 * time.Second)
+			return c.fallback
+		}
+		valueFallback = func(ctx context.Context, err error, local bool) (int, error) { return 2, fallback(ctx, err, local) }
+	}
+	var err error
+	switch form {
+	case "Do":
+		err = th.Do(t.Context(), throttle.Medium, fn, fallback)
+	case "Do[T]":
+		_, err = throttle.Do(t.Context(), th, throttle.Medium, func(ctx context.Context) (int, error) { return 1, fn(ctx) }, valueFallback)
+	case "Admit":
+		var call throttle.Call
+		if call, err = th.Admit(t.Context(), throttle.Medium); err == nil {
+			equal(t, "in flight", inFlight(th), 1)
+			err = c.left
+			call.Done(fn(call.Context()))
+		}
+		call.Done(nil) // the zero Call does nothing, nor does one that has ended
+	}
+	if !errors.Is(err, c.left) {
+		t.Errorf("got error %v want %v", err, c.left)
+	}
+	if got := d.tear(); !slices.Equal(got, c.want) {
+		t.Errorf("told:\ngot  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
+	}
+	equal(t, "in flight after it", inFlight(th), 0)
 }
 
 // TestTheClockIsReadTwiceOnlyForFinished guards the price of a duration that nobody asks for.
@@ -256,47 +230,40 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 			},
 		},
 	}
-	forms := map[string]func(*throttle.Throttle, context.Context, func(context.Context) error, throttle.Fallback) error{
-		"method": func(th *throttle.Throttle, ctx context.Context, fn func(context.Context) error, fallback throttle.Fallback) error {
-			return th.Do(ctx, throttle.High, fn, fallback)
-		},
-		"generic": func(th *throttle.Throttle, ctx context.Context, fn func(context.Context) error, fallback throttle.Fallback) error {
-			_, err := throttle.Do(ctx, th, throttle.High, func(ctx context.Context) (int, error) { return 0, fn(ctx) },
-				func(ctx context.Context, err error, local bool) (int, error) { return 1, fallback(ctx, err, local) })
-			return err
-		},
-	}
 	for _, c := range cases {
-		for form, do := range forms {
-			t.Run(c.name+", "+form, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var seen []string
-					var fate die
-					see := func(who string, ctx context.Context) { seen = append(seen, who+" "+markOf(ctx).(string)) }
-					th := build(t, throttle.Config{
-						Mode: c.mode, Rand: fate.throw, Hooks: contextsSeen(&seen, c.started),
-						Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
-							if markOf(ctx) != nil {
-								see("classifier", ctx)
-							}
-							return throttle.Rejected, true
-						},
-					})
-					rejectMany(t, th, throttle.High, 60)
-					seen = nil
-					fate.sheds.Store(c.shed)
-					err := do(th, context.WithValue(t.Context(), markKey{}, "caller"),
-						func(ctx context.Context) error { see("fn", ctx); return errPlain },
-						func(ctx context.Context, _ error, _ bool) error { see("fallback", ctx); return nil })
-					if err != nil {
-						t.Errorf("Do: got error %v want nil", err)
-					}
-					if !slices.Equal(seen, c.want) {
-						t.Errorf("contexts:\ngot  %q\nwant %q", seen, c.want)
-					}
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen []string
+				var fate die
+				see := func(who string, ctx context.Context) { seen = append(seen, who+" "+markOf(ctx).(string)) }
+				th := build(t, throttle.Config{
+					Mode: c.mode, Rand: fate.throw, Hooks: contextsSeen(&seen, c.started),
+					Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
+						if markOf(ctx) != nil {
+							see("classifier", ctx)
+						}
+						return throttle.Rejected, true
+					},
 				})
+				rejectMany(t, th, throttle.High, 60)
+				seen = nil
+				fate.sheds.Store(c.shed)
+				ctx := context.WithValue(t.Context(), markKey{}, "caller")
+				_, err := throttle.Do(ctx, th, throttle.High,
+					func(ctx context.Context) (int, error) { see("fn", ctx); return 0, errPlain },
+					func(ctx context.Context, _ error, _ bool) (int, error) { see("fallback", ctx); return 1, nil })
+				equal(t, "error", err, nil)
+				if !slices.Equal(seen, c.want) {
+					t.Errorf("contexts:\ngot  %q\nwant %q", seen, c.want)
+				}
+				seen = nil
+				if call, err := th.Admit(ctx, throttle.High); err == nil {
+					see("call", call.Context())
+					call.Done(errPlain)
+					equal(t, "context of the call and of Finished", seen[len(seen)-1], "finished "+markOf(call.Context()).(string))
+				}
 			})
-		}
+		})
 	}
 }
 
@@ -311,10 +278,11 @@ func TestAPriorityPutIntoTheContextByStartedIsForCallsInside(t *testing.T) {
 	wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
 }
 
-func TestDurationIsWithoutTheStartedHook(t *testing.T) {
+func TestDurationIsThatOfTheFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got time.Duration
 		th := build(t, throttle.Config{
+			Classify: func(context.Context, error) (throttle.Outcome, bool) { time.Sleep(7 * time.Second); return 0, false },
 			Hooks: throttle.Hooks{
 				Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
 					time.Sleep(5 * time.Second)
@@ -322,18 +290,6 @@ func TestDurationIsWithoutTheStartedHook(t *testing.T) {
 				},
 				Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Duration },
 			},
-		})
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return nil })
-		equal(t, "Duration", got, 3*time.Second)
-	})
-}
-
-func TestDurationIsWithoutTheClassifier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got time.Duration
-		th := build(t, throttle.Config{
-			Classify: func(context.Context, error) (throttle.Outcome, bool) { time.Sleep(7 * time.Second); return 0, false },
-			Hooks:    throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Duration }},
 		})
 		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return errPlain })
 		equal(t, "Duration", got, 3*time.Second)

@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,10 +121,12 @@ func TestSlowAuto_full(t *testing.T) {
 		c           throttle.Config
 		least, most float64
 		full        bool
+		would       bool // be refused, by a gate that only counts
 	}{
-		{throttle.Config{SlowAuto: true}, 0.94, 1, true},
-		{throttle.Config{}, 0, 0.91, false},
-		{throttle.Config{SlowAuto: true, Slow: -1}, 0, 0.91, false},
+		{throttle.Config{SlowAuto: true}, 0.94, 1, true, false},
+		{throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}, 0, 1, true, true},
+		{throttle.Config{}, 0, 0.91, false, false},
+		{throttle.Config{SlowAuto: true, Slow: -1}, 0, 0.91, false, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tt.c.Rand = rand.Float64
@@ -137,7 +138,9 @@ func TestSlowAuto_full(t *testing.T) {
 				t.Errorf("%+v: %.3f of High succeeded, want %v to %v", tt.c, got, tt.least, tt.most)
 			}
 			equal(t, "full", th.Stats().Slow.Full, tt.full)
-			equal(t, "refused", tier(th, throttle.Low).Shed.Count(throttle.CauseLimit) > 0, tt.full)
+			low := tier(th, throttle.Low)
+			equal(t, "refused", low.Shed.Count(throttle.CauseLimit) > 0, tt.full && !tt.would)
+			equal(t, "would refuse", low.Slow.WouldRefuse > 0, tt.would)
 			load(t, th, 100, backend)
 			equal(t, "full after it", th.Stats().Slow.Full, false)
 		})
@@ -158,18 +161,6 @@ func TestSlowAuto_slower(t *testing.T) {
 		equal(t, "shed", low.Shed.Sum(), 0)
 		equal(t, "booked", low.Slow.Booked, 0)
 		equal(t, "full", th.Stats().Slow.Full, false)
-	})
-}
-
-// TestSlowAuto_shadow: SlowGate only counts what it would refuse.
-func TestSlowAuto_shadow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th, backend := buildTiered(t, throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}), slots()
-		load(t, th, 100, backend)
-		load(t, th, 600, backend)
-		low := tier(th, throttle.Low)
-		equal(t, "would refuse", low.Slow.WouldRefuse > 0, true)
-		equal(t, "refused", low.Shed.Count(throttle.CauseLimit), 0)
 	})
 }
 
@@ -231,25 +222,4 @@ func TestTuneSlowAutoDuringCalls(t *testing.T) {
 	equal(t, "in flight", inFlight(th), 0)
 	equal(t, "open", th.Stats().Slow.Open, 0)
 	equal(t, "accepted", tier(th, throttle.Low).Ended.Sum(), 8000)
-}
-
-func TestGroupTunesSlowAuto(t *testing.T) {
-	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
-	first := throttle.Must(g.Get("a"))
-	equal(t, "Tune", g.Tune(throttle.Patch{SlowAuto: new(true)}), nil)
-	for _, th := range []*throttle.Throttle{first, throttle.Must(g.Get("b"))} {
-		equal(t, "Auto", th.Stats().Slow.Auto, true)
-	}
-}
-
-// TestSlowAutoAllocatesNothing per call.
-func TestSlowAutoAllocatesNothing(t *testing.T) {
-	th := build(t, throttle.Config{SlowAuto: true})
-	call := func() {
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { runtime.Gosched(); return nil })
-	}
-	call()
-	if n := testing.AllocsPerRun(1000, call); n != 0 {
-		t.Errorf("a call allocates %v times, want none", n)
-	}
 }

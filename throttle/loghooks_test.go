@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -55,9 +54,6 @@ func (b *logbook) read() []slog.Record {
 func inWords(r slog.Record) string {
 	words := []string{r.Level.String(), r.Message}
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Value.Kind() == slog.KindFloat64 {
-			a.Value = slog.Float64Value(math.Round(a.Value.Float64()*100) / 100)
-		}
 		words = append(words, a.String())
 		return true
 	})
@@ -111,102 +107,82 @@ func (l *logged) recover(t testing.TB, p throttle.Priority) {
 	t.Fatalf("probability after 10000 accepted calls: got %v want 0", l.RejectionProbability(p))
 }
 
-func TestTheStoryOfAnOverload(t *testing.T) {
-	cases := []struct {
-		name  string
-		mode  throttle.Mode
-		start string
-		stop  string
-	}{
-		{
-			"enforce", throttle.ModeEnforce,
-			"WARN throttle started to shed throttle=orders priority=medium probability=0.5 cause=own",
-			"INFO throttle stopped shedding throttle=orders priority=medium duration=%v shed=%d peak_probability=%v faults=[%s]",
-		},
-		{
-			"shadow", throttle.ModeShadow,
-			"WARN throttle would start to shed throttle=orders priority=medium probability=0.5 cause=own",
-			"INFO throttle would stop shedding throttle=orders priority=medium duration=%v shed=%d peak_probability=%v faults=[%s]",
-		},
+// started is the line of a story that begins.
+func started(mode throttle.Mode, p throttle.Priority, probability float64) string {
+	verb := map[throttle.Mode]string{throttle.ModeEnforce: "started", throttle.ModeShadow: "would start"}[mode]
+	return fmt.Sprintf("WARN throttle %s to shed throttle=orders priority=%v probability=%v cause=own", verb, p, probability)
+}
+
+// stopped is the line of a story that ends.
+func stopped(mode throttle.Mode, p throttle.Priority, after time.Duration, shed int, peak float64, faults string) string {
+	verb := map[throttle.Mode]string{throttle.ModeEnforce: "stopped", throttle.ModeShadow: "would stop"}[mode]
+	line := fmt.Sprintf("INFO throttle %s shedding throttle=orders priority=%v duration=%v shed=%d peak_probability=%v", verb, p, after, shed, peak)
+	if faults != "" {
+		line += " faults=[" + faults + "]"
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLogged(t, c.mode)
-				rejectMany(t, l.Throttle, throttle.Medium, 60)
-				l.wantLines(t) // nothing has been shed yet
+	return line
+}
 
-				l.shed(t, throttle.Medium, 1)
-				l.wantLines(t, c.start)
+func TestLogHooks_story(t *testing.T) {
+	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow} {
+		synctest.Test(t, func(t *testing.T) {
+			l, p := newLogged(t, mode), throttle.Medium
+			rejectMany(t, l.Throttle, p, 60)
+			l.wantLines(t) // nothing has been shed yet
 
-				rejectMany(t, l.Throttle, throttle.Medium, 119) // 180 requests of which none was accepted: 0.75
-				_ = l.Do(t.Context(), throttle.Medium, returns(context.DeadlineExceeded))
-				l.shed(t, throttle.Medium, 9)
-				times(60, l.Throttle, throttle.Medium, nil) // past the peak
-				time.Sleep(time.Second)
-				l.shed(t, throttle.Medium, 1)
-				l.wantLines(t)
+			l.shed(t, p, 1)
+			l.wantLines(t, started(mode, p, 0.5))
 
-				time.Sleep(time.Second + time.Second/2)
-				l.recover(t, throttle.Medium)
-				l.wantLines(t)
-				time.Sleep(time.Second)
-				l.wantLines(t, fmt.Sprintf(c.stop, 4*time.Second, 11, 0.75, "availability=179 timeout=1"))
+			rejectMany(t, l.Throttle, p, 119) // 180 requests of which none was accepted: 0.75
+			_ = l.Do(t.Context(), p, returns(context.DeadlineExceeded))
+			l.shed(t, p, 9)
+			times(60, l.Throttle, p, nil) // past the peak
+			time.Sleep(time.Second)
+			l.shed(t, p, 1)
+			l.wantLines(t)
 
-				time.Sleep(time.Hour)
-				l.wantLines(t)
-			})
+			time.Sleep(time.Second + time.Second/2)
+			l.recover(t, p)
+			l.wantLines(t)
+			time.Sleep(time.Second)
+			l.wantLines(t, stopped(mode, p, 4*time.Second, 11, 0.75, "availability=179 timeout=1"))
+			time.Sleep(time.Hour)
+			l.wantLines(t)
+
+			// The second story has nothing of the first.
+			rejectMany(t, l.Throttle, p, 20)
+			l.sheds.Store(true)
+			times(2, l.Throttle, p, context.DeadlineExceeded)
+			l.sheds.Store(false)
+			l.recover(t, p)
+			time.Sleep(time.Hour)
+			faults := map[throttle.Mode]string{throttle.ModeEnforce: "availability=20", throttle.ModeShadow: "availability=20 timeout=2"}[mode]
+			l.wantLines(t, started(mode, p, 0.25), stopped(mode, p, time.Second, 2, 0.25, faults))
 		})
 	}
 }
 
-// TestEveryOverloadHasAStoryOfItsOwn: what the first one left must not turn up in the second.
-func TestEveryOverloadHasAStoryOfItsOwn(t *testing.T) {
+func TestLogHooks_priorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
-		rejectMany(t, l.Throttle, throttle.High, 540)
-		l.shed(t, throttle.High, 3)
-		l.recover(t, throttle.High)
-		time.Sleep(time.Hour)
-		l.wantLines(t,
-			"WARN throttle started to shed throttle=orders priority=high probability=0.9 cause=own",
-			"INFO throttle stopped shedding throttle=orders priority=high duration=1s shed=3 peak_probability=0.9 faults=[availability=540]")
-
-		rejectMany(t, l.Throttle, throttle.High, 20)
-		l.shed(t, throttle.High, 2)
-		l.recover(t, throttle.High)
-		time.Sleep(time.Hour)
-		l.wantLines(t,
-			"WARN throttle started to shed throttle=orders priority=high probability=0.25 cause=own",
-			"INFO throttle stopped shedding throttle=orders priority=high duration=1s shed=2 peak_probability=0.25 faults=[availability=20]")
-	})
-}
-
-func TestTwoPrioritiesHaveTwoStories(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
+		l, mode := newLogged(t, throttle.ModeEnforce), throttle.ModeEnforce
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		rejectMany(t, l.Throttle, throttle.Low, 60)
 		l.shed(t, throttle.Low, 2)
 		l.shed(t, throttle.High, 1)
-		l.wantLines(t,
-			"WARN throttle started to shed throttle=orders priority=low probability=0.67 cause=own",
-			"WARN throttle started to shed throttle=orders priority=high probability=0.5 cause=own")
+		l.wantLines(t, started(mode, throttle.Low, 0.667), started(mode, throttle.High, 0.5))
 
 		l.recover(t, throttle.High)
 		time.Sleep(time.Second + time.Second/2)
-		l.wantLines(t,
-			"INFO throttle stopped shedding throttle=orders priority=high duration=1s shed=1 peak_probability=0.5 faults=[availability=60]")
+		l.wantLines(t, stopped(mode, throttle.High, time.Second, 1, 0.5, "availability=60"))
 
 		l.recover(t, throttle.Low)
 		time.Sleep(time.Second)
-		l.wantLines(t,
-			"INFO throttle stopped shedding throttle=orders priority=low duration=2s shed=2 peak_probability=0.67 faults=[availability=60]")
+		l.wantLines(t, stopped(mode, throttle.Low, 2*time.Second, 2, 0.667, "availability=60"))
 	})
 }
 
-// TestTwoThrottlesHaveTwoStories: one LogHooks may serve many throttles, also of one name.
-func TestTwoThrottlesHaveTwoStories(t *testing.T) {
+// TestLogHooks_throttles: one LogHooks may serve many throttles, also of one name.
+func TestLogHooks_throttles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &logged{}
 		hooks := throttle.LogHooks(slog.New(&l.logbook))
@@ -224,44 +200,41 @@ func TestTwoThrottlesHaveTwoStories(t *testing.T) {
 	})
 }
 
-func TestFaultsOfCallsThatShadowLetThroughAreLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeShadow)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.sheds.Store(true)
-		times(5, l.Throttle, throttle.High, context.DeadlineExceeded)
-		_ = l.Close()
-		lines := l.read()
-		got, want := inWords(lines[len(lines)-1]), "faults=[availability=60 timeout=5]"
-		if !strings.Contains(got, want) {
-			t.Errorf("last line: got %q, want it to contain %q", got, want)
-		}
-	})
-}
-
-// TestOffEndsTheStory: nothing is shed any more, whatever the probability is at which Enforce would shed.
-func TestOffEndsTheStory(t *testing.T) {
+// TestLogHooks_modeChanges has the mode changed half a second after the first shed calls. A story ends with the next
+// call that is shed, or after a second.
+func TestLogHooks_modeChanges(t *testing.T) {
 	for _, c := range []struct {
-		mode throttle.Mode
-		stop string
+		first, then throttle.Mode
+		shed        int // after the change
 	}{
-		{throttle.ModeEnforce, "INFO throttle stopped shedding"},
-		{throttle.ModeShadow, "INFO throttle would stop shedding"},
+		{throttle.ModeEnforce, throttle.ModeShadow, 3},
+		{throttle.ModeShadow, throttle.ModeEnforce, 3},
+		{throttle.ModeShadow, throttle.ModeEnforce, 0},
+		{throttle.ModeEnforce, throttle.ModeOff, 0},
+		{throttle.ModeShadow, throttle.ModeOff, 0},
 	} {
-		t.Run(c.mode.String(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v to %v, %d", c.first, c.then, c.shed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLogged(t, c.mode)
-				rejectMany(t, l.Throttle, throttle.High, 60)
-				l.shed(t, throttle.High, 1)
-				time.Sleep(3*time.Second + time.Second/2)
-				l.read()
-				setMode(t, l.Throttle, throttle.ModeOff)
+				l, p := newLogged(t, c.first), throttle.High
+				rejectMany(t, l.Throttle, p, 60)
+				l.shed(t, p, 2)
+				l.wantLines(t, started(c.first, p, 0.5))
+				time.Sleep(time.Second / 2)
+				setMode(t, l.Throttle, c.then)
+				if l.shed(t, p, c.shed); c.shed > 0 {
+					l.wantLines(t, stopped(c.first, p, time.Second/2, 2, 0.5, "availability=60"), started(c.then, p, 0.508))
+					_ = l.Close()
+					l.wantLines(t, stopped(c.then, p, 0, 3, 0.508, ""))
+					return
+				}
 				time.Sleep(time.Second)
-				l.wantLines(t, c.stop+" throttle=orders priority=high duration=4s shed=1 peak_probability=0.5 faults=[availability=60]")
-				if l.RejectionProbability(throttle.High) == 0 {
+				l.wantLines(t, stopped(c.first, p, time.Second, 2, 0.5, "availability=60"))
+				if l.RejectionProbability(p) == 0 {
 					t.Error("the probability is 0 as well: this proves nothing")
 				}
-				l.shed(t, throttle.High, 10)
+				if c.then == throttle.ModeOff {
+					l.shed(t, p, 10)
+				}
 				time.Sleep(time.Hour)
 				l.wantLines(t)
 			})
@@ -269,68 +242,38 @@ func TestOffEndsTheStory(t *testing.T) {
 	}
 }
 
-// TestAnotherModeIsAnotherStory: from one shed call to the next Shadow becomes Enforce, or Enforce becomes Shadow.
-func TestAnotherModeIsAnotherStory(t *testing.T) {
-	start := map[throttle.Mode]string{throttle.ModeEnforce: "throttle started to shed", throttle.ModeShadow: "throttle would start to shed"}
-	stop := map[throttle.Mode]string{throttle.ModeEnforce: "throttle stopped shedding", throttle.ModeShadow: "throttle would stop shedding"}
-	for first, then := range map[throttle.Mode]throttle.Mode{throttle.ModeShadow: throttle.ModeEnforce, throttle.ModeEnforce: throttle.ModeShadow} {
-		t.Run(first.String()+" to "+then.String(), func(t *testing.T) {
+// TestLogHooks_late has a shed call on its way to LogHooks while the mode changes or the throttle is closed. It begins no
+// story, which would have no end.
+func TestLogHooks_late(t *testing.T) {
+	for name, meanwhile := range map[string]func(*throttle.Throttle){
+		"off":    func(th *throttle.Throttle) { setMode(t, th, throttle.ModeOff) },
+		"shadow": func(th *throttle.Throttle) { setMode(t, th, throttle.ModeShadow) },
+		"closed": func(th *throttle.Throttle) { _ = th.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLogged(t, first)
-				rejectMany(t, l.Throttle, throttle.High, 60)
-				l.shed(t, throttle.High, 2)
-				l.wantLines(t, "WARN "+start[first]+" throttle=orders priority=high probability=0.5 cause=own")
-				time.Sleep(time.Second / 2)
-				setMode(t, l.Throttle, then)
-				l.shed(t, throttle.High, 3)
-				l.wantLines(t,
-					"INFO "+stop[first]+" throttle=orders priority=high duration=500ms shed=2 peak_probability=0.5 faults=[availability=60]",
-					"WARN "+start[then]+" throttle=orders priority=high probability=0.51 cause=own")
-				_ = l.Close()
-				l.wantLines(t, "INFO "+stop[then]+" throttle=orders priority=high duration=0s shed=3 peak_probability=0.51")
-			})
-		})
-	}
-}
-
-// TestTheTimerFindsAnotherMode, if no call is shed after the change that would.
-func TestTheTimerFindsAnotherMode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeShadow)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.shed(t, throttle.High, 1)
-		l.read()
-		setMode(t, l.Throttle, throttle.ModeEnforce)
-		time.Sleep(time.Hour)
-		l.wantLines(t,
-			"INFO throttle would stop shedding throttle=orders priority=high duration=1s shed=1 peak_probability=0.5 faults=[availability=60]")
-	})
-}
-
-// TestALateShedOfTheModeBeforeTellsNoStory has the mode changed while a shed call is on its way to LogHooks.
-func TestALateShedOfTheModeBeforeTellsNoStory(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		then throttle.Mode
-	}{{"to off", throttle.ModeOff}, {"to shadow", throttle.ModeShadow}} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+				var looks atomic.Int64
 				l := &logged{}
-				changer := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { setMode(t, e.Throttle, c.then) }}
+				first := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { meanwhile(e.Throttle) }}
 				l.Throttle = build(t, throttle.Config{
-					Name: "orders", Rand: l.throw, Hooks: throttle.JoinHooks(changer, throttle.LogHooks(slog.New(&l.logbook))),
+					Name: "orders", Rand: l.throw,
+					Now:   func() time.Time { looks.Add(1); return time.Now() },
+					Hooks: throttle.JoinHooks(first, throttle.LogHooks(slog.New(&l.logbook))),
 				})
 				rejectMany(t, l.Throttle, throttle.High, 60)
 				l.shed(t, throttle.High, 1)
+				looks.Store(0)
+				time.Sleep(time.Hour)
 				l.wantLines(t)
+				equal(t, "looks of the timer", looks.Load(), 0)
 			})
 		})
 	}
 }
 
-// TestTheGateTellsOneStory: calls that take a little longer than Slow, so that the gate refuses some of them
+// TestLogHooks_gate: calls that take a little longer than Slow, so that the gate refuses some of them
 // all the time. The probability is 0 between two refusals.
-func TestTheGateTellsOneStory(t *testing.T) {
+func TestLogHooks_gate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &logged{}
 		l.Throttle = build(t, throttle.Config{
@@ -352,9 +295,9 @@ func TestTheGateTellsOneStory(t *testing.T) {
 	})
 }
 
-// TestTheTimerRunsOnlyWhileShedding counts how often the clock of a throttle that nobody calls is read, which LogHooks does
+// TestLogHooks_timer counts how often the clock of a throttle that nobody calls is read, which LogHooks does
 // each time it looks whether the shedding has stopped.
-func TestTheTimerRunsOnlyWhileShedding(t *testing.T) {
+func TestLogHooks_timer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &logged{}
 		var readings atomic.Int64
@@ -385,20 +328,20 @@ func TestTheTimerRunsOnlyWhileShedding(t *testing.T) {
 	})
 }
 
-func TestCloseEndsTheStory(t *testing.T) {
+func TestLogHooks_close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
+		l, mode := newLogged(t, throttle.ModeEnforce), throttle.ModeEnforce
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		rejectMany(t, l.Throttle, throttle.Low, 60)
+		rejectMany(t, l.Throttle, throttle.Medium, 60)
 		l.shed(t, throttle.High, 2)
 		time.Sleep(3 * time.Second)
 		l.shed(t, throttle.Low, 1)
 		l.read()
 		_ = l.Close()
 		l.wantLines(t,
-			"INFO throttle stopped shedding throttle=orders priority=high duration=3s shed=2 peak_probability=0.5 faults=[availability=60]",
-			"INFO throttle stopped shedding throttle=orders priority=low duration=0s shed=1 peak_probability=0.67 faults=[availability=60]")
-
+			stopped(mode, throttle.High, 3*time.Second, 2, 0.5, "availability=60"),
+			stopped(mode, throttle.Low, 0, 1, 0.752, "availability=60"))
 		l.shed(t, throttle.High, 100)
 		_ = l.Close()
 		time.Sleep(time.Hour)
@@ -406,25 +349,7 @@ func TestCloseEndsTheStory(t *testing.T) {
 	})
 }
 
-func TestCloseWithoutAStoryIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		_ = l.Close()
-		l.wantLines(t)
-
-		l = newLogged(t, throttle.ModeEnforce)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.shed(t, throttle.High, 1)
-		l.recover(t, throttle.High)
-		time.Sleep(time.Minute)
-		equal(t, "lines of a story that has been told", len(l.read()), 2)
-		_ = l.Close()
-		l.wantLines(t)
-	})
-}
-
-func TestANilLoggerIsTheDefaultOne(t *testing.T) {
+func TestLogHooks_defaultLogger(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
 	var out bytes.Buffer
@@ -446,24 +371,9 @@ func TestANilLoggerIsTheDefaultOne(t *testing.T) {
 	}
 }
 
-// TestTheWarningHasTheContextOfTheCall, from which a handler may take the trace's id.
-func TestTheWarningHasTheContextOfTheCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		var marks []any
-		l.each = func(ctx context.Context) { marks = append(marks, markOf(ctx)) }
-		l.sheds.Store(true)
-		_ = l.Do(withMark(t.Context()), throttle.High, succeed)
-		if len(marks) != 1 || marks[0] != "span" {
-			t.Errorf("marks of the contexts that the handler got: got %v want [span]", marks)
-		}
-	})
-}
-
-// TestAHandlerThatPanics loses its own line and nothing else: the panic is the caller's, the call is in the books, and the story
+// TestLogHooks_panic loses its own line and nothing else: the panic is the caller's, the call is in the books, and the story
 // is told to its end.
-func TestAHandlerThatPanics(t *testing.T) {
+func TestLogHooks_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
@@ -478,28 +388,34 @@ func TestAHandlerThatPanics(t *testing.T) {
 		l.recover(t, throttle.High)
 		time.Sleep(time.Minute)
 		l.wantLines(t,
-			"INFO throttle stopped shedding throttle=orders priority=high duration=1s shed=2 peak_probability=0.5 faults=[availability=60]")
+			stopped(throttle.ModeEnforce, throttle.High, time.Second, 2, 0.5, "availability=60"))
 	})
 }
 
-// TestAHandlerMayCallTheThrottle, although that call is shed.
-func TestAHandlerMayCallTheThrottle(t *testing.T) {
+// TestLogHooks_handler may call the throttle, although that call is shed, and gets the context of the call that begins
+// a story, from which it may take the trace's ID.
+func TestLogHooks_handler(t *testing.T) {
 	l, shed := newLogged(t, throttle.ModeEnforce), 0
-	l.each = func(context.Context) {
+	var marks []any
+	l.each = func(ctx context.Context) {
+		marks = append(marks, markOf(ctx))
 		if err := l.Do(t.Context(), throttle.High, succeed); errors.Is(err, throttle.ErrShed) {
 			shed++
 		}
 	}
 	l.sheds.Store(true)
 	inTime(t, func() {
-		times(100, l.Throttle, throttle.High, errBusy)
+		for range 100 {
+			_ = l.Do(withMark(t.Context()), throttle.High, returns(errBusy))
+		}
 		equal(t, "Close", l.Close(), nil)
 	})
 	equal(t, "calls of the handler that were shed", shed, 2)
+	equal(t, "contexts", fmt.Sprint(marks), "[span <nil>]")
 }
 
-// TestManyGoroutinesTellOneStory, for the race detector, and because each of them could take itself for the first.
-func TestManyGoroutinesTellOneStory(t *testing.T) {
+// TestLogHooks_parallel, for the race detector, and because each of them could take itself for the first.
+func TestLogHooks_parallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 600)
@@ -527,63 +443,4 @@ func TestManyGoroutinesTellOneStory(t *testing.T) {
 			t.Errorf("last line: got %q, want it to contain %q", got, want)
 		}
 	})
-}
-
-// TestAShedThatMeetsCloseStartsNoStory: nobody would end it.
-func TestAShedThatMeetsCloseStartsNoStory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var looks atomic.Int64
-		l := &logged{}
-		closer := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }}
-		l.Throttle = build(t, throttle.Config{
-			Name: "orders", Rand: l.throw,
-			Now:   func() time.Time { looks.Add(1); return time.Now() },
-			Hooks: throttle.JoinHooks(closer, throttle.LogHooks(slog.New(&l.logbook))),
-		})
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.shed(t, throttle.High, 1) // closes, then tells LogHooks of the shed
-		looks.Store(0)
-		time.Sleep(time.Hour)
-		equal(t, "looks after Close", looks.Load(), 0)
-		l.wantLines(t)
-	})
-}
-
-func TestLogHooksNameTheKeyOfAMember(t *testing.T) {
-	var log bytes.Buffer
-	hooks := throttle.LogHooks(slog.New(slog.NewTextHandler(&log, nil)))
-	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "backends", Rand: unlucky, Hooks: hooks}
-	}, throttle.GroupConfig{}))
-	for _, host := range []string{"a.example", "b.example"} {
-		th := throttle.Must(g.Get(host))
-		overload(t, th, throttle.High)
-		_ = th.Do(context.Background(), throttle.High, unwanted(t))
-	}
-	equal(t, "error of Close", g.Close(), nil)
-	for _, line := range []string{
-		`msg="throttle started to shed" throttle=backends key=a.example priority=high`,
-		`msg="throttle started to shed" throttle=backends key=b.example priority=high`,
-		`msg="throttle stopped shedding" throttle=backends key=a.example priority=high`,
-	} {
-		if !strings.Contains(log.String(), line) {
-			t.Errorf("got log\n%swant a line with %s", log.String(), line)
-		}
-	}
-}
-
-// TestLogHooks_digits are three: 0.6666666666666666 is hard to read.
-func TestLogHooks_digits(t *testing.T) {
-	var book logbook
-	hooks := throttle.LogHooks(slog.New(&book))
-	th := build(t, throttle.Config{Name: "db", Hooks: hooks})
-	hooks.Shed(t.Context(), throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Probability: 2.0 / 3})
-	for _, r := range book.read() {
-		r.Attrs(func(a slog.Attr) bool {
-			if a.Key == "probability" && a.Value.Float64() != 0.667 {
-				t.Errorf("got %v want 0.667", a)
-			}
-			return true
-		})
-	}
 }

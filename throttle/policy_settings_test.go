@@ -1,85 +1,79 @@
-package throttle_test
+package throttle
 
 import (
+	"context"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestTheRatioIsHowManyCallsReachTheBackendForEachThatItAccepts(t *testing.T) {
+// TestRatio is the number of calls that reach a backend for each call that it accepts.
+func TestRatio(t *testing.T) {
 	for _, k := range sized([]float64{1.1, 1.5, 2, 3}, []float64{1.1, 2}) {
-		synctest.Test(t, func(t *testing.T) {
-			th := build(t, throttle.Config{Ratio: k, MinimumRate: 0.1, Rand: seeded()})
-			s := &server{perSecond: 10}
-			traffic(th, s, 100, 2*time.Minute, throttle.High) // settle
-			s.sent, s.accepted = 0, 0
-			traffic(th, s, 100, 3*time.Minute, throttle.High)
-			if got := float64(s.sent) / float64(s.accepted); math.Abs(got-k) > 0.05 {
-				t.Errorf("calls sent for each accepted: got %.2f want %v", got, k)
+		const seconds, perSecond, capacity = 300, 100, 10
+		l := newLab(t, 1, Config{Policy: SRE, Ratio: k, MinimumRate: 0.1})
+		room, sent, accepted := 0.0, 0, 0
+		for i := range seconds * perSecond {
+			l.now = l.now.Add(time.Second / perSecond)
+			room = min(room+float64(capacity)/perSecond, capacity)
+			if i == 120*perSecond { // it has settled
+				sent, accepted = 0, 0
 			}
-		})
-	}
-}
-
-func TestTheTrafficFollowsTheCapacityOfTheBackend(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{Rand: seeded()})
-		s := &server{}
-		for _, s.perSecond = range []int{20, 10, 40} {
-			traffic(th, s, 100, 2*time.Minute, throttle.High) // settle
-			s.sent = 0
-			traffic(th, s, 100, time.Minute, throttle.High)
-			if got, want := float64(s.sent)/60, 2*float64(s.perSecond); got < 0.8*want || got > 1.2*want {
-				t.Errorf("calls per second sent to a backend for %d: got %.1f want about %.0f", s.perSecond, got, want)
-			}
+			_ = l.Do(t.Context(), High, func(context.Context) error {
+				sent++
+				if room < 1 {
+					return context.DeadlineExceeded
+				}
+				room--
+				accepted++
+				return nil
+			})
 		}
-	})
+		if got := float64(sent) / float64(accepted); math.Abs(got-k) > 0.05 {
+			t.Errorf("calls sent for each accepted: got %.2f want %v", got, k)
+		}
+	}
 }
 
 // reactionTo returns how long an outage of two minutes lasts until the throttle sheds, and how long
 // it sheds after its end.
-func reactionTo(t *testing.T, c throttle.Config) (begins, ends time.Duration) {
+func reactionTo(t *testing.T, c Config) (begins, ends time.Duration) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c.Rand = seeded()
-		th := build(t, c)
-		const rate, step = 10, 100 * time.Millisecond
-		healthy, dead := &server{perSecond: 1000}, &server{}
-		traffic(th, healthy, rate, 2*time.Minute, throttle.High)
-		for ; th.RejectionProbability(throttle.High) == 0; begins += step {
-			traffic(th, dead, rate, step, throttle.High)
-		}
-		traffic(th, dead, rate, 2*time.Minute, throttle.High)
-		for ; th.RejectionProbability(throttle.High) > 0; ends += step {
-			traffic(th, healthy, rate, step, throttle.High)
-		}
-	})
+	const step = 100 * time.Millisecond
+	c.Policy = SRE
+	l := newLab(t, 1, c)
+	play := func(length time.Duration, failing float64) {
+		l.run(length, &load{priority: High, every: step, failing: failing})
+	}
+	play(2*time.Minute, 0)
+	for ; l.RejectionProbability(High) == 0; begins += step {
+		play(step, 1)
+	}
+	play(2*time.Minute, 1)
+	for ; l.RejectionProbability(High) > 0; ends += step {
+		play(step, 0)
+	}
 	return begins, ends
 }
 
 func TestHowRatioAndWindowReactToAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		name             string
-		sooner, later    throttle.Config // which begins to shed
+		sooner, later    Config // which begins to shed
 		laterStopsSooner bool
 	}{
-		{"ratio 1.1 and 2", throttle.Config{Ratio: 1.1}, throttle.Config{Ratio: 2}, true},
-		{"ratio 2 and 3", throttle.Config{Ratio: 2}, throttle.Config{Ratio: 3}, true},
-		{"window 20 s and 2 min", throttle.Config{Window: 20 * time.Second}, throttle.Config{Window: 2 * time.Minute}, false},
+		{"ratio 1.1 and 2", Config{Ratio: 1.1}, Config{Ratio: 2}, true},
+		{"ratio 2 and 3", Config{Ratio: 2}, Config{Ratio: 3}, true},
+		{"window 20 s and 2 min", Config{Window: 20 * time.Second}, Config{Window: 2 * time.Minute}, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			begins, ends := reactionTo(t, c.sooner)
-			laterBegins, laterEnds := reactionTo(t, c.later)
-			if begins >= laterBegins {
-				t.Errorf("begin of shedding: got %v and %v want the first sooner", begins, laterBegins)
-			}
-			if (laterEnds < ends) != c.laterStopsSooner || laterEnds == ends {
-				t.Errorf("end of shedding: got %v and %v want the second sooner: %v", ends, laterEnds, c.laterStopsSooner)
-			}
-		})
+		begins, ends := reactionTo(t, c.sooner)
+		laterBegins, laterEnds := reactionTo(t, c.later)
+		if begins >= laterBegins {
+			t.Errorf("%s: begin of shedding: got %v and %v want the first sooner", c.name, begins, laterBegins)
+		}
+		if (laterEnds < ends) != c.laterStopsSooner || laterEnds == ends {
+			t.Errorf("%s: end of shedding: got %v and %v want the second sooner: %v", c.name, ends, laterEnds, c.laterStopsSooner)
+		}
 	}
 }
 
@@ -103,10 +97,14 @@ func TestTheFormula(t *testing.T) {
 		{2, 0, 0, 5, 5. / 65},        // a cold start is hardly shed
 		{2, 10, 100, 300, 200. / 1000},
 	} {
-		th := build(t, throttle.Config{Ratio: c.k, MinimumRate: c.rate, Rand: lucky})
-		times(c.accepted, th, throttle.High, nil)
-		times(c.rejected, th, throttle.High, errBusy)
-		if got := th.RejectionProbability(throttle.High); math.Abs(got-c.want) > 1e-12 {
+		l := newLab(t, 1, Config{Policy: SRE, Ratio: c.k, MinimumRate: c.rate, Rand: func() float64 { return 1 }})
+		for range c.accepted {
+			l.call(High, nil)
+		}
+		for range c.rejected {
+			l.call(High, context.DeadlineExceeded)
+		}
+		if got := l.RejectionProbability(High); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("probability with K=%v, rate %v, %d accepted, %d rejected: got %v want %v", c.k, c.rate, c.accepted, c.rejected, got, c.want)
 		}
 	}

@@ -145,23 +145,6 @@ func TestProcessorLog_shadow(t *testing.T) {
 	})
 }
 
-// TestProcessorLog_otherCauses has the lines of the throttle for other causes only.
-func TestProcessorLog_otherCauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newProcessorLogged()
-		th := Must(New(Config{Name: "shop"}))
-		l.set(shedStats)
-		l.sheds(1, th, Medium, false)
-		l.sheds(1, th, Low, false)
-		l.shed(context.Background(), ShedEvent{Throttle: th, Priority: Low, Probability: 0.5})
-		l.want(t, `level=WARN msg="throttle started to shed" throttle=shop priority=low probability=0.5 cause=own`+"\n")
-		time.Sleep(processorLogDelay)
-		l.want(t, shedLine)
-		time.Sleep(time.Second)
-		l.want(t, `level=INFO msg="throttle stopped shedding" throttle=shop priority=low duration=1s shed=1 peak_probability=0.5`+"\n")
-	})
-}
-
 // TestProcessorLog_logHooks has the state of this process, which sheds nothing.
 func TestProcessorLog_logHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

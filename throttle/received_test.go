@@ -94,16 +94,6 @@ func TestThrottle_ReceiveLoad_silence(t *testing.T) {
 	wantSame(t, "a decision is needed", l.decisions.NeedsDecision(), l.Stats().Priorities[Low].Window.Rejected > 0)
 }
 
-// TestThrottle_ReceiveLoad_lies has a server that says that it sheds, and serves everything.
-func TestThrottle_ReceiveLoad_lies(t *testing.T) {
-	l := newLab(t, 1, Config{})
-	sent, shed := l.receive(time.Minute, sheddingLow(), 0)
-	if shed*100 > sent {
-		t.Errorf("%d of %d calls were shed, want hardly any", shed, shed+sent)
-	}
-	wantSame(t, "doubted", l.Stats().Received.Doubted, true)
-}
-
 // TestThrottle_ReceiveLoad_modes lets calls through that ModeEnforce would shed.
 func TestThrottle_ReceiveLoad_modes(t *testing.T) {
 	for _, mode := range []Mode{ModeShadow, ModeOff} {
@@ -123,27 +113,6 @@ func TestThrottle_ReceiveLoad_modes(t *testing.T) {
 			t.Errorf("%v: told: got %.3f want 0.9", mode, low.Told)
 		}
 	}
-}
-
-func TestThrottle_backendLoad(t *testing.T) {
-	l := newLab(t, 1, Config{})
-	want := func(what string, wantCalm, wantOverloaded, wantKnown bool) {
-		t.Helper()
-		calm, overloaded, known := l.backendLoad(l.elapsed())
-		if calm != wantCalm || overloaded != wantOverloaded || known != wantKnown {
-			t.Errorf("%s: got calm %v, overloaded %v, known %v", what, calm, overloaded, known)
-		}
-	}
-	want("nothing was received", false, false, false)
-	l.receive(time.Second, LoadReport{}, 0)
-	want("calm", true, false, true)
-	l.receive(3*time.Second, sheddingLow(), 0.8)
-	want("overloaded", false, true, true)
-	l.receive(3*time.Second, LoadReport{}, 0)
-	want("calm again", true, false, true)
-	l.now = l.now.Add(6 * time.Second)
-	want("silence", false, false, false)
-	(*Throttle)(nil).ReceiveLoad(LoadReport{})
 }
 
 func TestReceivedStats_String(t *testing.T) {

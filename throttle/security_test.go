@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -45,35 +44,5 @@ func TestLogHooksWriteOneLineEach(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestStrangersKeysFillAGroupNoFurther asks for a hundred times as many keys as a group holds, each once, and long ones.
-func TestStrangersKeysFillAGroupNoFurther(t *testing.T) {
-	open := 0
-	g, err := throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "tenants", Hooks: throttle.Hooks{
-			Created: func(*throttle.Throttle) { open++ }, Closed: func(*throttle.Throttle) { open-- },
-		}}
-	}, throttle.GroupConfig{Max: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	regular, err := g.Get("regular")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2000 {
-		if _, err := g.Get(fmt.Sprintf("%d%s", i, strings.Repeat("\x00", i))); err != nil {
-			t.Fatal(err)
-		}
-		if i%10 == 0 { // whoever is used more often than Max strangers come is never evicted
-			if now, _ := g.Get("regular"); now != regular {
-				t.Fatalf("after %d strangers: the regular key has another throttle", i+1)
-			}
-		}
-		if g.Len() > 20 || open > 20 {
-			t.Fatalf("after %d strangers: got %d throttles, of which %d are open, want at most 20", i+1, g.Len(), open)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,6 +85,8 @@ func TestAnsweredCallsAreNotLate(t *testing.T) {
 
 // TestRespondingCallsAreNotLate: the outcome of a call counts at its end, and Slow counts until its response begins.
 func TestRespondingCallsAreNotLate(t *testing.T) {
+	late := throttle.SlowTotals{Late: 3, Booked: 1}
+	accept, reject := func(c throttle.Call) { c.Done(nil) }, func(c throttle.Call) { c.Done(errBusy) }
 	for name, c := range map[string]struct {
 		wait         time.Duration // until the response begins
 		end          func(throttle.Call)
@@ -93,22 +94,12 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 		window       throttle.WindowStats
 		wantInFlight int64
 	}{
-		"quick, accepted": {0, func(c throttle.Call) { c.Done(nil) }, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
-		"quick, rejected": {0, func(c throttle.Call) { c.Done(errBusy) }, throttle.SlowTotals{}, throttle.WindowStats{Rejected: 3}, 0},
+		"quick, accepted": {0, accept, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
+		"quick, rejected": {0, reject, throttle.SlowTotals{}, throttle.WindowStats{Rejected: 3}, 0},
 		"quick, answered": {0, func(c throttle.Call) { c.Answered(nil) }, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 3},
 		"quick, finished": {0, func(c throttle.Call) { c.Finish(throttle.Ignored) }, throttle.SlowTotals{}, throttle.WindowStats{}, 0},
-		"late, accepted": {
-			time.Second, func(c throttle.Call) { c.Done(nil) },
-			throttle.SlowTotals{Late: 3, Booked: 1},
-			throttle.WindowStats{Accepted: 3, Rejected: 1},
-			0,
-		},
-		"late, rejected: one was booked": {
-			time.Second, func(c throttle.Call) { c.Done(errBusy) },
-			throttle.SlowTotals{Late: 3, Booked: 1},
-			throttle.WindowStats{Rejected: 3},
-			0,
-		},
+		"late, accepted":  {time.Second, accept, late, throttle.WindowStats{Accepted: 3, Rejected: 1}, 0},
+		"late, rejected":  {time.Second, reject, late, throttle.WindowStats{Rejected: 3}, 0}, // one was booked before
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -301,7 +292,7 @@ func TestTuneSlow_off(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{Slow: 100 * time.Millisecond})
 		calls := admitMany(t, th, throttle.Low, 100)
-		equal(t, "Tune", th.Tune(throttle.Patch{Slow: new(throttle.Duration(0))}), nil)
+		tune(t, th, throttle.Patch{Slow: new(throttle.Duration(0))})
 		time.Sleep(time.Second)
 		for _, call := range calls {
 			call.Done(nil)
@@ -310,36 +301,4 @@ func TestTuneSlow_off(t *testing.T) {
 		equal(t, "late", low.Slow, throttle.SlowTotals{})
 		equal(t, "window", low.Window, throttle.WindowStats{Accepted: 100})
 	})
-}
-
-func TestGroupTunesSlow(t *testing.T) {
-	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
-	first := throttle.Must(g.Get("a"))
-	equal(t, "Tune", g.Tune(throttle.Patch{Slow: new(throttle.Duration(time.Second)), SlowGate: new(throttle.ModeShadow)}), nil)
-	for _, th := range []*throttle.Throttle{first, throttle.Must(g.Get("b"))} {
-		s := th.Stats().Slow
-		equal(t, "Slow", s.Slow, time.Second)
-		equal(t, "SlowGate", s.Gate, throttle.ModeShadow)
-	}
-}
-
-func TestSlowIsValidated(t *testing.T) {
-	for _, c := range []throttle.Config{{Slow: time.Microsecond}, {Slow: 2 * time.Hour}, {SlowGate: 3}} {
-		c.Name = "backend"
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Slow") {
-			t.Errorf("%v, %v: got %v, want an error with the field", c.Slow, c.SlowGate, err)
-		}
-	}
-}
-
-// TestSlowAllocates nothing per call, whether calls are late or not.
-func TestSlowAllocatesNothing(t *testing.T) {
-	th := build(t, throttle.Config{Slow: time.Millisecond})
-	_ = th.Do(t.Context(), throttle.High, returns(nil))
-	call := func() {
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { runtime.Gosched(); return nil })
-	}
-	if n := testing.AllocsPerRun(1000, call); n != 0 {
-		t.Errorf("a call allocates %v times, want none", n)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,76 +42,6 @@ func TestShedCallsAreCountedByCause(t *testing.T) {
 		equal(t, "high's requests in the window", high.Window.Requests(), 305)
 		equal(t, "high's cause", high.Cause, throttle.CauseOwn)
 		equal(t, "high's probability", near(high.Probability, 305.0/365), true)
-	})
-}
-
-// TestTheCauseOfAShedOutlivesThePrioritysOwnRejections: Low sheds for what it has shed, while the window holds rejections of High alone.
-func TestTheCauseOfAShedOutlivesThePrioritysOwnRejections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fate die
-		var causes []throttle.Cause
-		th := build(t, throttle.Config{Rand: fate.throw, Hooks: throttle.Hooks{
-			Shed: func(_ context.Context, e throttle.ShedEvent) { causes = append(causes, e.Cause) },
-		}})
-		rejectMany(t, th, throttle.Low, 60)
-		time.Sleep(40 * time.Second)
-		rejectMany(t, th, throttle.High, 300)
-		fate.sheds.Store(true)
-		times(100, th, throttle.Low, nil)
-		time.Sleep(30 * time.Second)
-		causes = nil
-		times(1, th, throttle.Low, nil)
-		low := tier(th, throttle.Low)
-		equal(t, "low's window", low.Window, throttle.WindowStats{Shed: 101})
-		equal(t, "low's cause", low.Cause, throttle.CauseAbove)
-		if want := []throttle.Cause{throttle.CauseAbove}; !slices.Equal(causes, want) {
-			t.Errorf("causes told: got %v want %v", causes, want)
-		}
-	})
-}
-
-func TestCallsInFlightAreSeen(t *testing.T) {
-	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
-		t.Run(mode.String(), func(t *testing.T) {
-			th := build(t, throttle.Config{Mode: mode, Rand: unlucky})
-			times(20, th, throttle.High, errBusy) // so that Shadow would shed the next ones
-			var calls []throttle.Call
-			for n := range int64(3) {
-				equal(t, "in flight", tier(th, throttle.Low).InFlight, n)
-				call, err := th.Admit(t.Context(), throttle.Low)
-				equal(t, "Admit", err, nil)
-				calls = append(calls, call)
-			}
-			_ = th.Do(t.Context(), throttle.Low, func(context.Context) error {
-				equal(t, "in flight in a function", tier(th, throttle.Low).InFlight, 4)
-				return errPlain
-			}, func(context.Context, error, bool) error {
-				equal(t, "in flight in a fallback, when the call has ended", tier(th, throttle.Low).InFlight, 3)
-				return nil
-			})
-			equal(t, "in flight of another priority", tier(th, throttle.High).InFlight, 0)
-			for i, call := range calls {
-				call.Done(errBusy)
-				call.Done(errBusy)
-				equal(t, "in flight after Done", tier(th, throttle.Low).InFlight, int64(2-i))
-			}
-		})
-	}
-}
-
-// TestTheWindowForgetsAndTheTotalsDoNot.
-func TestTheWindowForgetsAndTheTotalsDoNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{Window: 12 * time.Second})
-		times(10, th, throttle.High, nil)
-		time.Sleep(6 * time.Second)
-		times(4, th, throttle.High, errPlain)
-		equal(t, "window, all of it", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 14})
-		time.Sleep(6*time.Second + time.Second/10)
-		equal(t, "window, the later half", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 4})
-		time.Sleep(12 * time.Second)
-		equal(t, "window, later", tier(th, throttle.High).Window, throttle.WindowStats{})
-		equal(t, "total", tier(th, throttle.High).Ended.Sum(), 14)
 	})
 }
 

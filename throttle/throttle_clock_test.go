@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,35 +108,6 @@ func TestAClockThatJumpsIntoSilence(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestARestlessClock jumps with every reading, on several goroutines.
-func TestARestlessClock(t *testing.T) {
-	var mu sync.Mutex
-	dice := rand.New(rand.NewPCG(3, 4))
-	wild := func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return newYear(1 + dice.IntN(9999)).Add(time.Duration(dice.Int64N(int64(time.Hour))))
-	}
-	th := build(t, throttle.Config{Now: wild, Hooks: (&diary{}).hooks()})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			dice := rand.New(rand.NewPCG(5, uint64(i)))
-			for range 500 {
-				_ = th.Do(t.Context(), throttle.Priority(dice.IntN(4)), returns([]error{nil, errBusy}[dice.IntN(2)]))
-			}
-		})
-	}
-	wg.Wait()
-	checkSane(t, th)
-	equal(t, "in flight", inFlight(th), 0)
-	var calls uint64
-	for _, p := range th.Stats().Priorities {
-		calls += p.Ended.Sum() + p.Shed.Sum()
-	}
-	equal(t, "calls counted", calls, 8*500)
 }
 
 // TestAThrottleFromOutsideABubble: the clock of a bubble stands at the year 2000, so for a throttle that was made in the

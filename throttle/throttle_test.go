@@ -2,7 +2,6 @@ package throttle_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,7 @@ func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
 	th := build(t, throttle.Config{Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
 		told = append(told, th)
 		equal(t, "Name", th.Name(), "backend")
-		equal(t, "priorities", len(th.Stats().Priorities), throttle.StandardPriorities)
+		equal(t, "priorities", th.Priorities(), throttle.StandardPriorities)
 		equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
 		equal(t, "Do", th.Do(t.Context(), throttle.High, returns(errPlain)), errPlain)
 		equal(t, "Tune", th.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
@@ -29,15 +28,6 @@ func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
 	equal(t, "times told", len(told), 1)
 	equal(t, "Ratio as Created left it", th.Stats().Ratio, 3)
 	equal(t, "calls of Created's that ended", tier(th, throttle.High).Ended.Count(throttle.Accepted, throttle.FaultOther), 1)
-}
-
-func TestCreatedIsUntoldOfWhatWasRefused(t *testing.T) {
-	_, err := throttle.New(throttle.Config{Hooks: throttle.Hooks{Created: func(*throttle.Throttle) {
-		t.Error("got Created told, want a Config without a name refused before")
-	}}})
-	if err == nil {
-		t.Error("New: got no error, want one")
-	}
 }
 
 func TestClosedIsToldOnce(t *testing.T) {
@@ -79,43 +69,30 @@ func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
 	})
 }
 
-// TestCallsAfterCloseWorkUntold: the throttle goes on deciding and counting, and nobody hears of it.
+// TestCallsAfterCloseWorkUntold: the throttle goes on deciding and counting, and calls no hook.
 func TestCallsAfterCloseWorkUntold(t *testing.T) {
 	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
-		t.Run(mode.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var d diary
-				var fate die
-				th := build(t, throttle.Config{Mode: mode, Hooks: d.hooks(), Rand: fate.throw})
-				_ = th.Close()
-				d.tear()
-				rejectMany(t, th, throttle.High, 60)
-				fate.sheds.Store(true)
-				err := th.Do(t.Context(), throttle.High, returns(errPlain))
+		synctest.Test(t, func(t *testing.T) {
+			var d diary
+			var fate die
+			th := build(t, throttle.Config{Mode: mode, Hooks: d.hooks(), Rand: fate.throw})
+			_ = th.Close()
+			d.tear()
+			rejectMany(t, th, throttle.High, 60)
+			fate.sheds.Store(true)
+			for range 2 {
 				_ = th.Do(t.Context(), throttle.High, returns(errPlain), func(context.Context, error, bool) error { return nil })
-				equal(t, "shed", errors.Is(err, throttle.ErrShed), mode == throttle.ModeEnforce)
-				if call, err := th.Admit(t.Context(), throttle.Low); err != nil {
-					t.Errorf("Admit: got error %v want nil", err)
-				} else {
-					call.Done(nil)
-				}
-				if got := d.tear(); len(got) > 0 {
-					t.Errorf("told after Close: got %q want nothing", got)
-				}
-				high := tier(th, throttle.High)
-				equal(t, "rejected", high.Ended.Outcome(throttle.Rejected), 60)
-				equal(t, "fallbacks", high.Fallbacks.Sum(), 1)
-				switch mode {
-				case throttle.ModeEnforce:
-					equal(t, "shed", high.Shed.Count(throttle.CauseOwn), 2)
-				case throttle.ModeShadow:
-					equal(t, "would have been shed", high.ShadowShed.Cause(throttle.CauseOwn).Sum(), 2)
-				case throttle.ModeOff:
-					equal(t, "accepted", high.Ended.Outcome(throttle.Accepted), 2)
-				}
-				wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
-				equal(t, "in flight", inFlight(th), 0)
-			})
+			}
+			admit(t, th, throttle.Low).Done(nil)
+			equal(t, "told after Close", len(d.tear()), 0)
+			high := tier(th, throttle.High)
+			equal(t, "rejected", high.Ended.Outcome(throttle.Rejected), 60)
+			equal(t, "fallbacks", high.Fallbacks.Sum(), 2)
+			equal(t, "shed", high.Shed.Count(throttle.CauseOwn), 2*count(mode == throttle.ModeEnforce))
+			equal(t, "would have been shed", high.ShadowShed.Cause(throttle.CauseOwn).Sum(), 2*count(mode == throttle.ModeShadow))
+			equal(t, "accepted", high.Ended.Outcome(throttle.Accepted), 2*count(mode == throttle.ModeOff))
+			wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
+			equal(t, "in flight", inFlight(th), 0)
 		})
 	}
 }
@@ -177,10 +154,4 @@ func TestMust(t *testing.T) {
 	defer func() { equal(t, "Must panics with the error", recover(), any(err)) }()
 	throttle.Must(th, err)
 	t.Error("got Must returned, want a panic")
-}
-
-func TestPriorities(t *testing.T) {
-	equal(t, "by default", build(t, throttle.Config{}).Priorities(), throttle.StandardPriorities)
-	equal(t, "of six", build(t, throttle.Config{Priorities: 6}).Priorities(), 6)
-	equal(t, "of nil", (*throttle.Throttle)(nil).Priorities(), 0)
 }

@@ -26,37 +26,29 @@ func TestTuneChangesTheFieldsThatAreSet(t *testing.T) {
 }
 
 func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	for name, c := range map[string]struct {
-		change throttle.Patch
-		want   []string
-	}{
-		"Ratio 1":            {throttle.Patch{Ratio: new(1.0)}, []string{"Patch.Ratio is 1: want more than 1, at most 1e6"}},
-		"Ratio 0":            {throttle.Patch{Ratio: new(0.0)}, []string{"Patch.Ratio is 0: "}},
-		"Ratio NaN":          {throttle.Patch{Ratio: new(nan)}, []string{"Patch.Ratio is NaN: "}},
-		"Ratio Inf":          {throttle.Patch{Ratio: new(inf)}, []string{"Patch.Ratio is +Inf: "}},
-		"MinimumRate 0":      {throttle.Patch{MinimumRate: new(0.0)}, []string{"Patch.MinimumRate is 0: want more than 0, at most 1e9"}},
-		"MinimumRate NaN":    {throttle.Patch{MinimumRate: new(nan)}, []string{"Patch.MinimumRate is NaN: "}},
-		"MinimumRate -Inf":   {throttle.Patch{MinimumRate: new(float64(-inf))}, []string{"Patch.MinimumRate is -Inf: "}},
-		"Mode 3":             {throttle.Patch{Mode: new(throttle.Mode(3))}, []string{"Patch.Mode is mode(3): want ModeEnforce, ModeShadow or ModeOff"}},
-		"good with bad":      {throttle.Patch{Ratio: new(5.0), Mode: new(throttle.Mode(77))}, []string{"Patch.Mode is mode(77): "}},
-		"everything at once": {throttle.Patch{Ratio: new(0.0), MinimumRate: new(0.0), Mode: new(throttle.Mode(3))}, []string{"Patch.Ratio", "Patch.MinimumRate", "Patch.Mode"}},
+	type patch = throttle.Patch
+	for want, change := range map[string]patch{
+		"Patch.Ratio is 1: want more than 1, at most 1e6":                      {Ratio: new(1.0)},
+		"Patch.Ratio is 0: ":                                                   {Ratio: new(0.0)},
+		"Patch.Ratio is NaN: ":                                                 {Ratio: new(float64(math.NaN()))},
+		"Patch.MinimumRate is 0: want more than 0, at most 1e9":                {MinimumRate: new(0.0)},
+		"Patch.MinimumRate is -Inf: ":                                          {MinimumRate: new(float64(math.Inf(-1)))},
+		"Patch.Mode is mode(3): want ModeEnforce, ModeShadow or ModeOff":       {Mode: new(throttle.Mode(3))},
+		"Patch.Mode is mode(77): ":                                             {Ratio: new(5.0), Mode: new(throttle.Mode(77))},
+		"Patch.MinimumRate is 0: want more than 0, at most 1e9\nthrottle: Pat": {MinimumRate: new(0.0), Mode: new(throttle.Mode(3))},
 	} {
-		t.Run(name, func(t *testing.T) {
-			th := build(t, throttle.Config{})
-			err := th.Tune(c.change)
-			if err == nil {
-				t.Fatal("Tune: got no error")
+		th, group := build(t, throttle.Config{}), newGroup(t, (&register{}).config, throttle.GroupConfig{})
+		for _, err := range []error{
+			th.Tune(change), th.Override(throttle.SourceFile, change), change.Validate(), group.Tune(change),
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "throttle: "+want) {
+				t.Errorf("error: got %v want %q", err, want)
 			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "throttle: ") {
-					t.Errorf("error: got %q want one with %q", err, want)
-				}
-			}
-			s := th.Stats()
-			equal(t, "in force", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode},
-				throttle.Tuning{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeEnforce})
-		})
+		}
+		for _, th := range []*throttle.Throttle{th, member(t, group, "a")} {
+			now, _ := th.Tuning()
+			equal(t, "in force", now, throttle.Tuning{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeEnforce})
+		}
 	}
 }
 
@@ -162,19 +154,4 @@ func TestOverride_isAboveTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "after the override", th.Stats().Mode, throttle.ModeShadow)
-}
-
-// TestOverride_refusesInvalid values, and a throttle that does not come from New.
-func TestOverride_refusesInvalid(t *testing.T) {
-	th, wrong := build(t, throttle.Config{}), throttle.Patch{Ratio: new(0.5)}
-	for _, err := range []error{th.Override(throttle.SourceFile, wrong), wrong.Validate()} {
-		if err == nil || !strings.Contains(err.Error(), "throttle: Patch.Ratio is 0.5: want more than 1, at most 1e6") {
-			t.Errorf("got %v", err)
-		}
-	}
-	var none *throttle.Throttle
-	now, code := none.Tuning()
-	if none.Override(throttle.SourceFile, throttle.Patch{}) == nil || none.Tune(throttle.Patch{}) == nil || now != code {
-		t.Error("a nil throttle: got no error")
-	}
 }
