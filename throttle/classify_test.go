@@ -72,7 +72,9 @@ func TestDefaultClassify(t *testing.T) {
 			if c.err == nil {
 				return
 			}
-			for _, err := range []error{fmt.Errorf("load: %w", c.err), errors.Join(io.EOF, c.err), fmt.Errorf("%w after %w", io.EOF, c.err)} {
+			for _, err := range []error{
+				fmt.Errorf("load: %w", c.err), errors.Join(io.EOF, c.err), fmt.Errorf("%w after %w", io.EOF, c.err),
+			} {
 				equal(t, "outcome inside another", throttle.DefaultClassify(t.Context(), err), c.outcome)
 				equal(t, "fault inside another", throttle.FaultOf(err), c.fault)
 			}

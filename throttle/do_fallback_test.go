@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -13,7 +14,9 @@ import (
 func TestTheFallbackServesACallThatFailed(t *testing.T) {
 	wrapped := fmt.Errorf("load: %w", errPlain)
 	markInside := fmt.Errorf("load: %w", throttle.MarkRejected(errPlain))
-	none, other := throttle.FaultNone, throttle.FaultOther
+	markAlone := throttle.MarkRejected(errPlain)
+	joined := errors.Join(io.EOF, markAlone)
+	none, other, busy, canceled := throttle.FaultNone, throttle.FaultOther, throttle.FaultAvailability, throttle.FaultCanceled
 	for name, c := range map[string]struct {
 		err, seen      error // of the function
 		outcome        throttle.Outcome
@@ -23,9 +26,11 @@ func TestTheFallbackServesACallThatFailed(t *testing.T) {
 	}{
 		"ordinary":          {errPlain, errPlain, throttle.Accepted, other, nil, nil, none},
 		"wrapped":           {wrapped, wrapped, throttle.Accepted, other, io.EOF, io.EOF, other},
-		"busy":              {errBusy, errBusy, throttle.Rejected, throttle.FaultAvailability, nil, nil, none},
-		"canceled":          {context.Canceled, context.Canceled, throttle.Ignored, throttle.FaultCanceled, errBusy, errBusy, throttle.FaultAvailability},
+		"busy":              {errBusy, errBusy, throttle.Rejected, busy, nil, nil, none},
+		"canceled":          {context.Canceled, context.Canceled, throttle.Ignored, canceled, errBusy, errBusy, busy},
 		"marked":            {throttle.MarkRejected(wrapped), wrapped, throttle.Rejected, other, nil, nil, none},
+		"mark of a mark":    {throttle.MarkRejected(markAlone), markAlone, throttle.Rejected, other, nil, nil, none},
+		"mark in a join":    {joined, joined, throttle.Rejected, other, nil, nil, none},
 		"mark inside":       {markInside, markInside, throttle.Rejected, other, nil, nil, none},
 		"fallback marks":    {errPlain, errPlain, throttle.Accepted, other, throttle.MarkRejected(io.EOF), io.EOF, other},
 		"its inner stays":   {errPlain, errPlain, throttle.Accepted, other, markInside, markInside, other},
@@ -40,7 +45,11 @@ func TestTheFallbackServesACallThatFailed(t *testing.T) {
 				return c.returned
 			}
 			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(c.err), fallback), c.left)
-			value, err := throttle.Do(context.Background(), th, throttle.High, valued("half an answer", c.err),
+			fn := valued("half an answer", c.err)
+			value, err := throttle.Do(context.Background(), build(t, throttle.Config{}), throttle.High, fn, nil)
+			equal(t, "without a fallback: value", value, "half an answer")
+			equal(t, "without a fallback: error", err, c.seen)
+			value, err = throttle.Do(context.Background(), th, throttle.High, fn,
 				func(ctx context.Context, err error, local bool) (string, error) {
 					return "best sellers", fallback(ctx, err, local)
 				})

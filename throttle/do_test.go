@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 	"testing"
@@ -12,36 +11,6 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 )
-
-func TestDoReturnsTheErrorWithoutItsOutermostMark(t *testing.T) {
-	mark := throttle.MarkRejected
-	inner, wrapped := mark(errPlain), fmt.Errorf("load the product: %w", errPlain)
-	mine, deep, joined := &own{}, fmt.Errorf("load: %w", inner), errors.Join(io.EOF, inner)
-	for name, c := range map[string]struct {
-		returned, want error
-		outcome        throttle.Outcome
-	}{
-		"plain":                   {errPlain, errPlain, throttle.Accepted},
-		"wrapped":                 {wrapped, wrapped, throttle.Accepted},
-		"own type":                {mine, mine, throttle.Accepted},
-		"busy":                    {errBusy, errBusy, throttle.Rejected},
-		"canceled":                {context.Canceled, context.Canceled, throttle.Ignored},
-		"mark alone":              {mark(errPlain), errPlain, throttle.Rejected},
-		"mark around a mark":      {mark(inner), inner, throttle.Rejected},
-		"mark around a wrapping":  {mark(deep), deep, throttle.Rejected},
-		"mark deep in a wrapping": {deep, deep, throttle.Rejected},
-		"mark in a join":          {joined, joined, throttle.Rejected},
-	} {
-		t.Run(name, func(t *testing.T) {
-			th := build(t, throttle.Config{})
-			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(c.returned)), c.want)
-			value, err := throttle.Do(context.Background(), th, throttle.High, valued("half the apples", c.returned))
-			equal(t, "Do[T]: value", value, "half the apples")
-			equal(t, "Do[T]", err, c.want)
-			wantAdmitted(t, th, throttle.High, 2, c.outcome, throttle.FaultOf(c.returned))
-		})
-	}
-}
 
 func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
 	canceled, cancel := context.WithCancelCause(context.Background())

@@ -35,21 +35,6 @@ func TestAGroupIsTunedAsAWhole(t *testing.T) {
 	}
 }
 
-// A change that comes while a throttle is being made, before it can be found, is not lost.
-func TestAGroupIsTunedWhileAThrottleIsMade(t *testing.T) {
-	var g *throttle.Group
-	tuned := false
-	g = newGroup(t, func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) {
-			if !tuned {
-				tuned = true
-				equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}), nil)
-			}
-		}}}
-	}, throttle.GroupConfig{})
-	equal(t, "mode", member(t, g, "a").Stats().Mode, throttle.ModeShadow)
-}
-
 // A change that comes after a new throttle has seen the others, and before it can be found, is not lost either.
 func TestAGroupIsTunedWhileAThrottleIsTuned(t *testing.T) {
 	var g *throttle.Group

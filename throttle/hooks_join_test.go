@@ -31,7 +31,8 @@ func tracer(told *[]string, name string) throttle.Hooks {
 func TestJoinedHooksThreadTheContext(t *testing.T) {
 	var told []string
 	silent := throttle.Hooks{Started: func(context.Context, throttle.StartEvent) context.Context { return nil }}
-	hooks := throttle.JoinHooks(silent, tracer(&told, "a"), throttle.Hooks{}, tracer(&told, "b"), silent, tracer(&told, "c"), silent)
+	hooks := throttle.JoinHooks(silent, tracer(&told, "a"), throttle.Hooks{}, tracer(&told, "b"), silent,
+		tracer(&told, "c"), silent)
 	th := build(t, throttle.Config{Hooks: hooks})
 	_ = th.Do(t.Context(), throttle.High, func(ctx context.Context) error {
 		equal(t, "trail that fn sees", markOf(ctx), any("abc"))

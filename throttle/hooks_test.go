@@ -140,7 +140,8 @@ func (c *moments) play(t *testing.T, form string) {
 	case "Do":
 		err = th.Do(t.Context(), throttle.Medium, fn, fallback)
 	case "Do[T]":
-		_, err = throttle.Do(t.Context(), th, throttle.Medium, func(ctx context.Context) (int, error) { return 1, fn(ctx) }, valueFallback)
+		_, err = throttle.Do(t.Context(), th, throttle.Medium,
+			func(ctx context.Context) (int, error) { return 1, fn(ctx) }, valueFallback)
 	case "Admit":
 		var call throttle.Call
 		if call, err = th.Admit(t.Context(), throttle.Medium); err == nil {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestParsePriorityReadsWhatStringWrites(t *testing.T) {
+	equal(t, "one too many", throttle.Priority(16).String(), "priority(16)")
 	for p := range everyPriority {
 		got, err := throttle.ParsePriority(p.String())
 		inRange := p >= 0 && p < 16

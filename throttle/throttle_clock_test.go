@@ -84,32 +84,6 @@ func TestAClockThatJumpsAmidAnOverload(t *testing.T) {
 	}
 }
 
-// TestAClockThatJumpsIntoSilence: an overload is forgotten though nobody calls, at the latest after the two windows for which a
-// jump back is not believed and the one that it lasts. Where durations end, 292 years from New, time stands still.
-func TestAClockThatJumpsIntoSilence(t *testing.T) {
-	for name, jump := range jumps {
-		for _, returns := range []bool{false, true} {
-			if from := newYear(2026); !returns && jump(from).Sub(from).Abs() > 290*365*24*time.Hour {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s, returns %v", name, returns), func(t *testing.T) {
-				w := watchFrom(newYear(2026))
-				th := build(t, throttle.Config{Now: w.now, Rand: unlucky})
-				now := w.now()
-				times(50, th, throttle.High, errBusy)
-				w.set(jump(now))
-				times(50, th, throttle.High, errBusy)
-				if returns {
-					w.set(now)
-					checkSane(t, th) // a jump is found by whoever looks first
-				}
-				w.advance(4 * time.Minute)
-				wantRecovered(t, th)
-			})
-		}
-	}
-}
-
 // TestAThrottleFromOutsideABubble: the clock of a bubble stands at the year 2000, so for a throttle that was made in the
 // present, a package's variable perhaps, time jumps back, and forwards again when the bubble is left. It takes no harm.
 func TestAThrottleFromOutsideABubble(t *testing.T) {

@@ -39,7 +39,8 @@ func TestNew_validates(t *testing.T) {
 		}
 		for _, v := range tt.bad {
 			th, err := adaptive.New(tt.config(v))
-			if th != nil || err == nil || !strings.HasPrefix(err.Error(), "adaptive: Config."+tt.field+" is ") || !strings.HasSuffix(err.Error(), ": want "+tt.want) {
+			text, begin, end := fmt.Sprint(err), "adaptive: Config."+tt.field+" is ", ": want "+tt.want
+			if th != nil || !strings.HasPrefix(text, begin) || !strings.HasSuffix(text, end) {
 				t.Errorf("%s %v: got %v and error %v want one with %s", tt.field, v, th, err, tt.want)
 			}
 		}

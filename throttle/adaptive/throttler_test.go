@@ -257,7 +257,7 @@ func TestKeepsAnOverloadedBackendServing(t *testing.T) {
 		}
 		served := float64(backend.Served()-before) / (60 * capacity)
 		if throttled && served < 0.85 || !throttled && served > 0.6 {
-			t.Errorf("throttled %v: %.3f of the capacity was served, want more than 0.85 with a throttler, less than 0.6 without", throttled, served)
+			t.Errorf("throttled %v: %.3f of the capacity was served, want more than 0.85, or less than 0.6", throttled, served)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func TestNewBackend_validates(t *testing.T) {
 			tt.set(&c, v)
 			b, err := throttletest.NewBackend(c)
 			got, want := fmt.Sprint(err), fmt.Sprintf("throttletest: BackendConfig.%s is ", tt.field)
-			if bad := !slices.Contains(tt.good, v); (b == nil) != bad || bad && (!strings.HasPrefix(got, want) || !strings.HasSuffix(got, tt.want)) {
+			named := strings.HasPrefix(got, want) && strings.HasSuffix(got, tt.want)
+			if bad := !slices.Contains(tt.good, v); (b == nil) != bad || bad != named {
 				t.Errorf("%s %v: got %v and error %v", tt.field, v, b, err)
 			}
 		}
