@@ -185,65 +185,44 @@ func TestTheClockIsReadTwiceOnlyForFinished(t *testing.T) {
 	}
 }
 
-// contextsSeen returns hooks that note the mark of every context they get, and whose Started returns what it is told to.
-func contextsSeen(seen *[]string, started func(context.Context) context.Context) throttle.Hooks {
-	see := func(who string, ctx context.Context) {
-		if mark, ok := markOf(ctx).(string); ok {
-			*seen = append(*seen, who+" "+mark)
-		}
-	}
-	return throttle.Hooks{
-		Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
-		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			see("started", ctx)
-			return started(ctx)
-		},
-		Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
-		FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
-	}
-}
-
+// TestWhoGetsTheContextOfStarted: all that comes after it, until the call ends.
 func TestWhoGetsTheContextOfStarted(t *testing.T) {
-	noContext := func(context.Context) context.Context { return nil }
-	cases := []struct {
-		name    string
+	nothing := func(context.Context) context.Context { return nil }
+	const after = "started caller, fn %[1]s, classifier %[1]s, fallback %[1]s, fell back %[1]s, finished %[1]s"
+	for name, c := range map[string]struct {
 		mode    throttle.Mode
 		shed    bool
 		started func(context.Context) context.Context
-		want    []string
+		want    string
 	}{
-		{
-			name: "admitted", started: withMark,
-			want: []string{"started caller", "fn span", "classifier span", "fallback span", "fell back span", "finished span"},
-		},
-		{
-			name: "admitted, Started returns nil", started: noContext,
-			want: []string{"started caller", "fn caller", "classifier caller", "fallback caller", "fell back caller", "finished caller"},
-		},
-		{
-			name: "shed", shed: true, started: withMark,
-			want: []string{"shed caller", "fallback caller", "fell back caller"},
-		},
-		{
-			name: "would have been shed", mode: throttle.ModeShadow, shed: true, started: withMark,
-			want: []string{
-				"shed caller", "started caller", "fn span", "classifier span", "fallback span", "fell back span", "finished span",
-			},
-		},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+		"admitted":                      {throttle.ModeEnforce, false, withMark, fmt.Sprintf(after, "span")},
+		"admitted, Started returns nil": {throttle.ModeEnforce, false, nothing, fmt.Sprintf(after, "caller")},
+		"shed":                          {throttle.ModeEnforce, true, withMark, "shed caller, fallback caller, fell back caller"},
+		"would have been shed":          {throttle.ModeShadow, true, withMark, "shed caller, " + fmt.Sprintf(after, "span")},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen []string
 				var fate die
-				see := func(who string, ctx context.Context) { seen = append(seen, who+" "+markOf(ctx).(string)) }
+				see := func(who string, ctx context.Context) {
+					if mark, ok := markOf(ctx).(string); ok {
+						seen = append(seen, who+" "+mark)
+					}
+				}
 				th := build(t, throttle.Config{
-					Mode: c.mode, Rand: fate.throw, Hooks: contextsSeen(&seen, c.started),
+					Mode: c.mode, Rand: fate.throw,
 					Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
-						if markOf(ctx) != nil {
-							see("classifier", ctx)
-						}
+						see("classifier", ctx)
 						return throttle.Rejected, true
+					},
+					Hooks: throttle.Hooks{
+						Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
+						Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+							see("started", ctx)
+							return c.started(ctx)
+						},
+						Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
+						FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
 					},
 				})
 				rejectMany(t, th, throttle.High, 60)
@@ -254,14 +233,10 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 					func(ctx context.Context) (int, error) { see("fn", ctx); return 0, errPlain },
 					func(ctx context.Context, _ error, _ bool) (int, error) { see("fallback", ctx); return 1, nil })
 				equal(t, "error", err, nil)
-				if !slices.Equal(seen, c.want) {
-					t.Errorf("contexts:\ngot  %q\nwant %q", seen, c.want)
-				}
-				seen = nil
+				equal(t, "contexts", strings.Join(seen, ", "), c.want)
 				if call, err := th.Admit(ctx, throttle.High); err == nil {
-					see("call", call.Context())
 					call.Done(errPlain)
-					equal(t, "context of the call and of Finished", seen[len(seen)-1], "finished "+markOf(call.Context()).(string))
+					equal(t, "the last context", seen[len(seen)-1], "finished "+markOf(call.Context()).(string))
 				}
 			})
 		})

@@ -212,16 +212,3 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 	wantRest(t, r)
 }
-
-// TestACallBeginsWhileItsSlotCloses: it joins a later slot, so that it is not lost.
-func TestACallBeginsWhileItsSlotCloses(t *testing.T) {
-	r := New(80*ms, 1, 1)
-	slot := r.clamp(0)
-	r.Advance(time.Second)
-	if enter(r.word(0, 0, slot), epoch(slot)) {
-		t.Error("a call joined a closed slot")
-	}
-	if got := r.beginSlowly(slot, 0, 0); got <= r.swept.Load() {
-		t.Errorf("the call began in slot %d, want more than %d", got, r.swept.Load())
-	}
-}
