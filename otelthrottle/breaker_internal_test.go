@@ -2,10 +2,8 @@ package otelthrottle
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -34,31 +32,5 @@ func TestWorstCircuits(t *testing.T) {
 	}
 	if list[0].Key.ID != "h2" || len(worstCircuits(nil, 5)) != 0 {
 		t.Error("worstCircuits: got a changed argument, or circuits out of nothing")
-	}
-}
-
-func TestCircuitAttributes(t *testing.T) {
-	long := strings.Repeat("x", maxKeyLength)
-	for _, tt := range []struct{ name, part, want string }{
-		{"empty", "", ""},
-		{"as it is", "https://example.com/a", "https://example.com/a"},
-		{"just short enough", long, long},
-		{"too long by one", long + "x", long[:maxKeyLength-11] + "…f"},
-		{"a letter across the end", strings.Repeat("x", 115) + strings.Repeat("注", 9), strings.Repeat("x", 115) + "…"},
-		{"not UTF-8", "\xff", "\uFFFD…"},
-		{"a megabyte that is not UTF-8", strings.Repeat("\xff", 1<<20), "\uFFFD…"},
-		{"every other byte is not UTF-8", strings.Repeat("a\xff", 64), strings.Repeat("a\uFFFD", 29) + "a…"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := circuitAttributes(breaker.Key{ID: tt.part})[1].Value.AsString()
-			want, _, cut := strings.Cut(tt.want, "…")
-			before, fingerprint, _ := strings.Cut(got, "…")
-			if before != want || cut != (len(fingerprint) == 8) || len(got) > maxKeyLength || !utf8.ValidString(got) {
-				t.Errorf("got %q of %d bytes want %q, cut %v", got, len(got), want, cut)
-			}
-			if other := circuitAttributes(breaker.Key{Tenant: "t", ID: tt.part})[1].Value.AsString(); cut == (other == got) {
-				t.Errorf("of another key: got %q and %q", got, other)
-			}
-		})
 	}
 }

@@ -2,12 +2,14 @@ package otelthrottle_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // group returns a Group of throttles with the lab's clock and dice.
@@ -103,21 +105,44 @@ func TestWithGroupDetail(t *testing.T) {
 	}
 }
 
-// TestStrangeGroupKeys are valid on a scrape, and stay different.
-func TestStrangeGroupKeys(t *testing.T) {
-	l, e := newScrapedLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(100)}})
-	g := l.group(t, throttle.GroupConfig{})
-	long := strings.Repeat("x", 300)
-	keys := []string{"a\xff", "a\xfe", "a", long, long + "y", "a\"b\n"}
-	for _, key := range keys {
-		times(1, groupMember(t, g, key), throttle.High, nil)
-	}
-	got := callsByKey(l.read(t))
-	for key, calls := range got {
-		if calls != 1 || len(key) > 140 {
-			t.Errorf("key %q: got %v calls want 1", key, calls)
+// strangeKeys are keys that a user gives, and what is shown of them. After an ellipsis follows the hash of the whole key.
+func strangeKeys() []strangeName {
+	long := strings.Repeat("x", 128)
+	return append(strangeNames(), []strangeName{
+		{"just short enough", long, long},
+		{"too long by one", long + "x", long[:117] + "…"},
+		{"of a kilobyte", "https://hooks.example.com/" + strings.Repeat("0123456789abcdef", 64), "https://hooks.example.com/01234567…"},
+		{"a letter across the end", strings.Repeat("x", 115) + strings.Repeat("注", 9), strings.Repeat("x", 115) + "…"},
+		{"every other byte is not UTF-8", strings.Repeat("a\xff", 64), strings.Repeat("a\uFFFD", 29) + "a…"},
+	}...)
+}
+
+// TestStrangeKeys of groups and circuits are valid on a scrape, of limited length, and cannot be taken for one another.
+func TestStrangeKeys(t *testing.T) {
+	l, e := newScrapedLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(100), otelthrottle.WithBreakerDetail(100)}})
+	g, m := l.group(t, throttle.GroupConfig{}), l.breaker(t, breaker.Config{})
+	keys := slices.DeleteFunc(strangeKeys(), func(k strangeName) bool { return k.name == "as long as can be" }) // of a name
+	for _, k := range keys {
+		for _, key := range []string{k.given, k.given + "\xff"} {
+			times(1, groupMember(t, g, key), throttle.High, nil)
+			disable(t, m, breaker.Key{Tenant: k.given, ID: key})
+		}
+		ctx, request := l.tracer.Start(t.Context(), k.name)
+		_ = m.CanExecute(ctx, breaker.Key{Tenant: k.given, ID: k.given})
+		request.End()
+		for _, kv := range l.spanNamed(t, k.name).Events()[0].Attributes[2:] {
+			got := kv.Value.AsString()
+			want, _, cut := strings.Cut(k.want, "…")
+			if cut = cut || k.given != k.want; got != k.given && !strings.HasPrefix(got, want) || cut != strings.Contains(got, "…") || len(got) > 128 {
+				t.Errorf("%s of %s: got %q want %q, or a part of it and a hash", kv.Key, k.name, got, k.want)
+			}
 		}
 	}
-	equal(t, "keys", len(got), len(keys))
+	all := 2 * len(keys)
+	for key, calls := range callsByKey(l.read(t)) {
+		equal(t, "calls of "+key, calls, 1)
+	}
+	equal(t, "keys of groups", len(callsByKey(l.read(t))), all)
 	e.scrape(t, openMetrics)
+	wantSeries(t, e.scrape(t, ""), "throttle_breaker_circuit", all)
 }

@@ -94,6 +94,16 @@ func seriesOfEach(t *testing.T, l *lab, e *endpoint) []int {
 	return counts
 }
 
+// alertReasons returns every reason of an alert, NoAlert first.
+func alertReasons() (all []throttle.AlertReason) {
+	for r := throttle.NoAlert; ; r++ {
+		if _, err := r.MarshalText(); err != nil {
+			return all
+		}
+		all = append(all, r)
+	}
+}
+
 // seriesWithoutPriority is the number of series of a throttle that have no priority: one for each reason of an
 // alert, and the background, the invalid priorities, the open calls and the mode.
 func seriesWithoutPriority() int { return len(alertReasons()) + 4 }

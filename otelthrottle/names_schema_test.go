@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
-	"regexp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -54,26 +52,10 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	everyAnswer(t, l.limiter(t, bucket.Config{Store: &doubtfulStore{Store: bucket.NewMemoryStore(), fails: inTurn(nil, errPlain)}}))
 	everyOutcome(t, l.backoff(t, backoff.Config{}))
 	everyRetry(t, l)
-	everyTuning(t, l)
+	if err := tuneMode(t.Context(), t, l).Watch(t.Context(), filepath.Join(t.TempDir(), "missing.json")); err != nil {
+		t.Fatal(err)
+	}
 	return th
-}
-
-// TestEverythingIsEmittedUnderOneScope checks under whose name everything is emitted.
-func TestEverythingIsEmittedUnderOneScope(t *testing.T) {
-	l := newLab(t, setup{})
-	l.throttle(t, throttle.Config{Name: "db"})
-	var rm metricdata.ResourceMetrics
-	if err := l.reader.Collect(t.Context(), &rm); err != nil {
-		t.Fatalf("Collect: got error %v want nil", err)
-	}
-	equal(t, "scopes", len(rm.ScopeMetrics), 1)
-	scope := rm.ScopeMetrics[0].Scope
-	equal(t, "name", scope.Name, "github.com/spillway-go/spillway/otelthrottle")
-	equal(t, "version", scope.Version, otelthrottle.Version)
-	equal(t, "schema URL", scope.SchemaURL, "") // our names are not those of the conventions
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(otelthrottle.Version) {
-		t.Errorf("Version: got %q want a semantic version", otelthrottle.Version)
-	}
 }
 
 // TestErrorTypesAreAClosedSet ends a call with every fault.
@@ -100,42 +82,23 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	equal(t, "kinds of faults", len(want), int(throttle.FaultOther))
 }
 
-// TestBoundsOfHistograms records a duration for each bound, in which it is counted, and a longer
-// one.
+// TestBoundsOfHistograms are a part of the names of series in Prometheus.
 func TestBoundsOfHistograms(t *testing.T) {
 	l := newLab(t, setup{})
-	th, limiter, r := l.throttle(t, throttle.Config{Name: "db"}), l.limiter(t, bucket.Config{}), l.backoff(t, backoff.Config{})
-	asked, slept := l.tel.BucketHooks().StoreCalled, l.tel.BackoffHooks().Slept
-	for metric, h := range map[string]struct {
-		record func(time.Duration)
-		bounds []float64
-	}{
-		semconv.MetricCallDuration: {
-			func(d time.Duration) { _ = th.Do(t.Context(), throttle.High, l.taking(d, nil)) },
-			[]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10},
-		},
-		semconv.MetricBucketStoreDuration: {
-			func(d time.Duration) { asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: d}) },
-			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60},
-		},
-		semconv.MetricBackoffSleepDuration: {
-			func(d time.Duration) { slept(t.Context(), backoff.SleepEvent{Responsive: r, Duration: d}) },
-			[]float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900},
-		},
+	everyKind(t, l, throttle.Config{Name: "db"})
+	got := map[string][]float64{}
+	for _, m := range collect(t, l.reader) {
+		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
+			got[m.Name] = h.DataPoints[0].Bounds
+		}
+	}
+	for metric, bounds := range map[string][]float64{
+		semconv.MetricCallDuration:         {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10},
+		semconv.MetricBucketStoreDuration:  {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60},
+		semconv.MetricBackoffSleepDuration: {0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900},
 	} {
-		for _, bound := range h.bounds {
-			h.record(time.Duration(math.Round(bound * float64(time.Second))))
+		if !slices.Equal(got[metric], bounds) {
+			t.Errorf("%s: got %v want %v", metric, got[metric], bounds)
 		}
-		h.record(time.Hour)
-		for _, m := range collect(t, l.reader) {
-			if m.Name != metric {
-				continue
-			}
-			p := m.Data.(metricdata.Histogram[float64]).DataPoints[0]
-			if once := slices.Repeat([]uint64{1}, len(h.bounds)+1); !slices.Equal(p.Bounds, h.bounds) || !slices.Equal(p.BucketCounts, once) {
-				t.Errorf("%s: got %v in %v want 1 in each of %v", metric, p.BucketCounts, p.Bounds, h.bounds)
-			}
-		}
-		equal(t, "durations in "+metric, l.read(t).with(metric), float64(len(h.bounds)+1))
 	}
 }

@@ -35,13 +35,6 @@ func everyRetry(t testing.TB, l *lab) {
 	l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
 }
 
-// TestArrivals_areCounted by the name of the server, and nothing else is.
-func TestArrivals_areCounted(t *testing.T) {
-	l := newLab(t, setup{})
-	l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
-	l.read(t).want(t, snapshot{series(semconv.MetricRetryArrivals, "throttle.name", "shop"): 1})
-}
-
 // TestRetrySpans wants a span per attempt, with its number and a link to the one before, and an
 // event for the retry that was not made.
 func TestRetrySpans(t *testing.T) {
@@ -76,9 +69,6 @@ func TestRetrySpans(t *testing.T) {
 			before = s.SpanContext()
 		}
 		equal(t, "attempts", number, 3)
-		events := l.spanNamed(t, "request").Events()
-		equal(t, "events", len(events), 1)
-		equal(t, "event", events[0].Name, "throttle.retry.denied")
-		wantAttributes(t, "denied", events[0].Attributes, "throttle.retry.name", "orders", "throttle.retry.reason", "attempts", "throttle.retry.attempt", 4)
+		l.wantEvents(t, "throttle.retry.denied", []any{"throttle.retry.name", "orders", "throttle.retry.reason", "attempts", "throttle.retry.attempt", 4})
 	})
 }

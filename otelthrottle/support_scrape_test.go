@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,31 +18,21 @@ import (
 const openMetrics = "application/openmetrics-text; version=1.0.0"
 
 // endpoint is a /metrics endpoint with the real exporter behind it.
-type endpoint struct {
-	exporter *otelprometheus.Exporter
-	server   *httptest.Server
-}
+type endpoint struct{ server *httptest.Server }
 
-// newEndpoint returns an endpoint, whose exporter a MeterProvider is to be made with.
-func newEndpoint(t testing.TB, options ...otelprometheus.Option) *endpoint {
+// newScrapedLab returns a lab that has an endpoint too.
+func newScrapedLab(t testing.TB, s setup) (*lab, *endpoint) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	exporter, err := otelprometheus.New(append([]otelprometheus.Option{otelprometheus.WithRegisterer(registry)}, options...)...)
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
 	if err != nil {
 		t.Fatalf("exporter: got error %v want nil", err)
 	}
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError})
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return &endpoint{exporter: exporter, server: server}
-}
-
-// newScrapedLab returns a lab that has an endpoint too.
-func newScrapedLab(t testing.TB, s setup) (*lab, *endpoint) {
-	t.Helper()
-	e := newEndpoint(t)
-	s.meters = append(s.meters, sdkmetric.WithReader(e.exporter))
-	return newLab(t, s), e
+	s.meters = append(s.meters, sdkmetric.WithReader(exporter))
+	return newLab(t, s), &endpoint{server}
 }
 
 // scrape returns what the endpoint answers to someone who accepts a format; none is the text format.
@@ -75,31 +64,4 @@ func wantSeries(t testing.TB, text, metric string, want int) {
 		t.Fatalf("scrape: got error %v want none", err)
 	}
 	equal(t, "series of "+metric, len(families[metric].GetMetric()), want)
-}
-
-// exemplar is what an OpenMetrics bucket has behind its value.
-type exemplar struct {
-	le     string // of the bucket
-	labels map[string]string
-	value  string
-}
-
-// exemplars returns those of calls in a scrape, in their order.
-func exemplars(openMetrics string) []exemplar {
-	return exemplarsOf("throttle_call_duration_seconds", openMetrics)
-}
-
-// exemplarsOf returns those of a histogram in a scrape, in their order.
-func exemplarsOf(histogram, openMetrics string) []exemplar {
-	line := regexp.MustCompile(`(?m)^` + histogram + `_bucket\{.*le="([^"]*)".*\} \S+ # \{(.*)\} (\S+) \S+$`)
-	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
-	var found []exemplar
-	for _, m := range line.FindAllStringSubmatch(openMetrics, -1) {
-		e := exemplar{le: m[1], labels: map[string]string{}, value: m[3]}
-		for _, l := range label.FindAllStringSubmatch(m[2], -1) {
-			e.labels[l[1]] = l[2]
-		}
-		found = append(found, e)
-	}
-	return found
 }

@@ -61,6 +61,8 @@ func wantAttributes(t testing.TB, what string, got []attribute.KeyValue, pairs .
 			want = append(want, attribute.String(key, value))
 		case float64:
 			want = append(want, attribute.Float64(key, value))
+		case bool:
+			want = append(want, attribute.Bool(key, value))
 		case int:
 			want = append(want, attribute.Int(key, value))
 		default:
@@ -119,19 +121,18 @@ func strangeNames() []strangeName {
 	}
 }
 
-// wantEvent fails the test unless call adds this event, and nothing else, to the span of its
-// caller. It must not call the filter, which decides about calls through throttles.
-func wantEvent(t *testing.T, call func(context.Context, *lab), event string, pairs ...any) {
+// wantEvents fails the test unless the span of the caller has one event of this name, up to its first space, and with these
+// attributes; or no event at all if want is nil.
+func (l *lab) wantEvents(t *testing.T, name string, want []any) {
 	t.Helper()
-	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans(), neverAsked(t)}})
-	ctx, request := l.request(t.Context())
-	call(ctx, l)
-	equal(t, "caller's span records", request.IsRecording(), true)
-	request.End()
-	l.wantSpans(t, "request")
+	name, _, _ = strings.Cut(name, " ")
 	events := l.spanNamed(t, "request").Events()
-	if len(events) != 1 || events[0].Name != event {
-		t.Fatalf("events: got %v want one %s", events, event)
+	if want == nil {
+		equal(t, "events", len(events), 0)
+		return
 	}
-	wantAttributes(t, "event", events[0].Attributes, pairs...)
+	if len(events) != 1 || events[0].Name != name {
+		t.Fatalf("events: got %v want one %s", events, name)
+	}
+	wantAttributes(t, "event", events[0].Attributes, want...)
 }

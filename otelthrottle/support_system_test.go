@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
 )
 
 // system is one kind of thing that the adapter watches: tests that are the same for all kinds range
@@ -117,6 +118,21 @@ func startBackoff(l *lab, how manner) member {
 			hooks.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second})
 		}
 	}}
+}
+
+// tuneMode returns a Control that the adapter watches, which has switched off the throttle db.
+func tuneMode(ctx context.Context, t testing.TB, l *lab) *control.Control {
+	t.Helper()
+	c := throttle.Must(control.New(control.Config{Hooks: l.tel.ControlHooks()}))
+	t.Cleanup(func() { _ = c.Close() })
+	off := control.Throttle{
+		Patch: throttle.Patch{Mode: new(throttle.ModeOff)}, Terms: control.Terms{By: "ana", Reason: "INC-7", Optional: true},
+	}
+	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: c.ThrottleHooks()}))
+	if _, err := c.Apply(ctx, control.Document{Throttles: map[string]*control.Throttle{"db": &off}}); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // eachSystem runs a test for each system, with a lab of its own.

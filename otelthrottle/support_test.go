@@ -152,11 +152,7 @@ func series(metric string, pairs ...string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		kv = append(kv, attribute.String(pairs[i], pairs[i+1]))
 	}
-	return seriesOf(metric, attribute.NewSet(kv...))
-}
-
-func seriesOf(metric string, set attribute.Set) string {
-	return metric + "{" + set.Encoded(attribute.DefaultEncoder()) + "}"
+	return otelthrottle.Series(metric, attribute.NewSet(kv...))
 }
 
 // collect returns what the reader's scope of this package holds.
@@ -191,34 +187,15 @@ func read(t testing.TB, reader sdkmetric.Reader) snapshot {
 func snapshotOf(t testing.TB, metrics []metricdata.Metrics) snapshot {
 	t.Helper()
 	s := snapshot{}
-	for _, m := range metrics {
-		switch data := m.Data.(type) {
-		case metricdata.Sum[int64]:
-			add(t, s, m.Name, data.DataPoints)
-		case metricdata.Gauge[int64]:
-			add(t, s, m.Name, data.DataPoints)
-		case metricdata.Gauge[float64]:
-			add(t, s, m.Name, data.DataPoints)
-		case metricdata.Histogram[float64]:
-			for _, p := range data.DataPoints {
-				s[seriesOf(m.Name, p.Attributes)] = float64(p.Count)
-			}
-		default:
-			t.Fatalf("%s: got data of type %T, which this test does not know", m.Name, m.Data)
+	for key, value := range otelthrottle.SeriesOf(t, metrics) {
+		switch value := value.(type) {
+		case int64:
+			s[key] = float64(value)
+		case float64:
+			s[key] = value
 		}
 	}
 	return s
-}
-
-func add[N int64 | float64](t testing.TB, s snapshot, name string, points []metricdata.DataPoint[N]) {
-	t.Helper()
-	for _, p := range points {
-		key := seriesOf(name, p.Attributes)
-		if _, twice := s[key]; twice {
-			t.Errorf("got %s twice in one collection, want it once", key)
-		}
-		s[key] = float64(p.Value)
-	}
 }
 
 // of returns the series of some metrics.

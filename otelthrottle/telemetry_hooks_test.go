@@ -12,18 +12,19 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestHooksThatAreNotNeededAreNil spares throttles and limiters events that go nowhere: a nil hook
-// costs nothing.
+// TestHooksThatAreNotNeededAreNil: a nil hook costs nothing. Those that are left do what the options say, and no more.
 func TestHooksThatAreNotNeededAreNil(t *testing.T) {
+	withoutSpans, withoutDuration := otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration()
 	for _, tt := range []struct {
-		name    string
-		options []otelthrottle.Option
-		want    string
+		name                      string
+		options                   []otelthrottle.Option
+		want                      string
+		spans, events, histograms int
 	}{
-		{"default", nil, "asked denied finished shed started waited"},
-		{"without duration", []otelthrottle.Option{otelthrottle.WithoutDuration()}, "denied finished shed started waited"},
-		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, "asked finished"},
-		{"without both", []otelthrottle.Option{otelthrottle.WithoutDuration(), otelthrottle.WithoutSpans()}, ""},
+		{"default", nil, "asked denied finished shed slept started tuned waited", 1, 3, 3},
+		{"without duration", []otelthrottle.Option{withoutDuration}, "denied finished shed slept started tuned waited", 1, 3, 0},
+		{"without spans", []otelthrottle.Option{withoutSpans}, "asked finished slept", 0, 0, 3},
+		{"without both", []otelthrottle.Option{withoutDuration, withoutSpans}, "", 0, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, setup{options: tt.options})
@@ -31,45 +32,65 @@ func TestHooksThatAreNotNeededAreNil(t *testing.T) {
 			hooks := map[string]bool{
 				"shed": h.Shed != nil, "started": h.Started != nil, "finished": h.Finished != nil, "fell back": h.FellBack != nil,
 				"asked": b.StoreCalled != nil, "denied": b.Denied != nil, "waited": b.Waited != nil,
+				"slept": l.tel.BackoffHooks().Slept != nil, "tuned": l.tel.ControlHooks().Tuned != nil,
 			}
 			maps.DeleteFunc(hooks, func(_ string, set bool) bool { return !set })
 			equal(t, "hooks", strings.Join(slices.Sorted(maps.Keys(hooks)), " "), tt.want)
-			equal(t, "Created and Closed", h.Created != nil && h.Closed != nil && b.Created != nil && b.Closed != nil, true)
+			ctx, request := l.request(t.Context())
+			for _, s := range systems() {
+				s.start(l, manner{name: "a"}).use(ctx)
+			}
+			request.End()
+			equal(t, "spans", len(l.spans.Ended()), tt.spans+1)
+			equal(t, "events", len(l.spanNamed(t, "request").Events()), tt.events)
+			equal(t, "series of histograms", len(l.read(t).pushed()), tt.histograms)
 		})
 	}
 }
 
-// TestHooksOfTheUsersMayPanic checks that the panic goes up, and that the books are in order.
-func TestHooksOfTheUsersMayPanic(t *testing.T) {
-	finished := func(context.Context, throttle.FinishEvent) { panic("disk full") }
-	started := func(context.Context, throttle.StartEvent) context.Context { panic("disk full") }
-	tests := []struct {
-		name   string
-		hooks  throttle.Hooks
-		before bool // joined before the adapter's
-		want   string
-	}{
-		{"Finished", throttle.Hooks{Finished: finished}, false, accepted(throttle.High)},
-		{"Finished, joined first", throttle.Hooks{Finished: finished}, true, accepted(throttle.High)},
-		{"Started", throttle.Hooks{Started: started}, false, panicked()},
-		{"Started, joined first", throttle.Hooks{Started: started}, true, panicked()},
+// TestFunctionsOfTheUsersMayPanic: the panic goes up, the call counts, and the spans end.
+func TestFunctionsOfTheUsersMayPanic(t *testing.T) {
+	calls := 0
+	once := func() {
+		if calls++; calls == 1 {
+			panic("disk full")
+		}
 	}
-	for _, tt := range tests {
+	finished := throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) { once() }}
+	started := throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { once(); return ctx }}
+	for _, tt := range []struct {
+		name          string
+		option        otelthrottle.Option
+		before, after throttle.Hooks
+		want          snapshot
+	}{
+		{"Finished", nil, throttle.Hooks{}, finished, snapshot{accepted(throttle.High): 2}},
+		{"Finished, joined first", nil, finished, throttle.Hooks{}, snapshot{accepted(throttle.High): 2}},
+		{"Started", nil, throttle.Hooks{}, started, snapshot{panicked(): 1, accepted(throttle.High): 1}},
+		{"Started, joined first", nil, started, throttle.Hooks{}, snapshot{panicked(): 1, accepted(throttle.High): 1}},
+		{
+			"filter", otelthrottle.WithFilter(func(context.Context, string, throttle.Priority) bool { once(); return true }),
+			throttle.Hooks{},
+			throttle.Hooks{},
+			snapshot{panicked(): 1, accepted(throttle.High): 1},
+		},
+		{
+			"span name", otelthrottle.WithSpanNameFormatter(func(name string, _ throttle.Priority) string { once(); return name }),
+			throttle.Hooks{},
+			throttle.Hooks{},
+			snapshot{panicked(): 1, accepted(throttle.High): 1},
+		},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, setup{})
-			hooks := throttle.JoinHooks(l.tel.Hooks(), tt.hooks)
-			if tt.before {
-				hooks = throttle.JoinHooks(tt.hooks, l.tel.Hooks())
-			}
+			calls = 0
+			l := newLab(t, setup{options: []otelthrottle.Option{tt.option}})
+			hooks := throttle.JoinHooks(tt.before, l.tel.Hooks(), tt.after)
 			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
 			ctx, request := l.request(t.Context())
-			for range 3 {
-				if got := survive(func() { _ = th.Do(ctx, throttle.High, succeed) }); got != "disk full" {
-					t.Errorf("panic: got %v want disk full", got)
-				}
-			}
+			equal(t, "panic", survive(func() { _ = th.Do(ctx, throttle.High, succeed) }), any("disk full"))
+			_ = th.Do(ctx, throttle.High, succeed)
 			equal(t, "caller's span records", request.IsRecording(), true)
-			l.read(t).of(semconv.MetricCalls, semconv.MetricCallActive).positive().want(t, snapshot{tt.want: 3})
+			l.read(t).of(semconv.MetricCalls, semconv.MetricCallActive).positive().want(t, tt.want)
 		})
 	}
 }
@@ -77,40 +98,6 @@ func TestHooksOfTheUsersMayPanic(t *testing.T) {
 func panicked() string {
 	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", "high",
 		"throttle.decision", "admitted", "throttle.outcome", "ignored", "error.type", "panic")
-}
-
-// TestFunctionsOfTheUsersMayPanic has options whose functions panic in the first call.
-func TestFunctionsOfTheUsersMayPanic(t *testing.T) {
-	calls := 0
-	panicsOnce := func() {
-		if calls++; calls == 1 {
-			panic("no such key")
-		}
-	}
-	tests := []struct {
-		name   string
-		option otelthrottle.Option
-	}{
-		{"filter", otelthrottle.WithFilter(func(context.Context, string, throttle.Priority) bool { panicsOnce(); return true })},
-		{"span name", otelthrottle.WithSpanNameFormatter(func(name string, _ throttle.Priority) string { panicsOnce(); return "throttle " + name })},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			calls = 0
-			l := newLab(t, setup{options: []otelthrottle.Option{tt.option}})
-			th := l.throttle(t, throttle.Config{Name: "db"})
-			ctx, request := l.request(t.Context())
-			if got := survive(func() { _ = th.Do(ctx, throttle.High, succeed) }); got != "no such key" {
-				t.Errorf("panic: got %v want no such key", got)
-			}
-			_ = th.Do(ctx, throttle.High, succeed)
-			request.End()
-			l.wantSpans(t, "throttle db", "request")
-			l.read(t).of(semconv.MetricCalls, semconv.MetricCallActive).positive().want(t, snapshot{
-				panicked(): 1, accepted(throttle.High): 1,
-			})
-		})
-	}
 }
 
 // TestHooksThatAreJoinedTwiceCountOnce, and let go of what is closed.

@@ -3,6 +3,7 @@ package otelthrottle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -16,16 +17,40 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
+// flushedProvider is a MeterProvider that keeps what it has when it is flushed, and in which context that is.
+type flushedProvider struct {
+	metric.MeterProvider
+	t       *testing.T
+	reader  *sdkmetric.ManualReader
+	flushed []context.Context
+	sent    snapshot
+	during  func() // runs in a flush
+	err     error
+}
+
+func newFlushedProvider(t *testing.T) *flushedProvider {
+	reader := sdkmetric.NewManualReader()
+	return &flushedProvider{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), t: t, reader: reader}
+}
+
+func (p *flushedProvider) ForceFlush(ctx context.Context) error {
+	p.flushed, p.sent = append(p.flushed, ctx), read(p.t, p.reader)
+	if p.during != nil {
+		p.during()
+	}
+	return p.err
+}
+
 // job is a program that has something of each kind, and ends before anything was collected.
 type job struct {
 	*lab
-	sent    *exporter
-	members []member
+	provider *flushedProvider
+	members  []member
 }
 
 func newJob(t *testing.T) *job {
-	sent, meters := periodic(t, nil)
-	j := &job{lab: newLab(t, setup{meters: meters}), sent: sent}
+	j := &job{provider: newFlushedProvider(t)}
+	j.lab = newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithMeterProvider(j.provider)}})
 	for _, s := range systems() {
 		m := s.start(j.lab, manner{name: "a"})
 		m.use(t.Context())
@@ -34,11 +59,10 @@ func newJob(t *testing.T) *job {
 	return j
 }
 
-// uses returns how many uses the exporter got.
+// uses returns how many uses were sent.
 func (j *job) uses() (n float64) {
-	sent := j.sent.take()
 	for _, s := range systems() {
-		n += sent[s.counter("a")]
+		n += j.provider.sent[s.counter("a")]
 	}
 	return n
 }
@@ -53,22 +77,14 @@ func (j *job) close() (err error) {
 // TestShortJobIsExported checks the order of the package comment. What members count is lost if
 // they are closed first.
 func TestShortJobIsExported(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		ends func(context.Context, *job) error
 		want float64
 	}{
-		{"Telemetry, members, providers", func(ctx context.Context, j *job) error {
-			return errors.Join(j.tel.Shutdown(ctx), j.close(), j.meters.Shutdown(ctx))
-		}, 4},
-		{"a flush, members, Telemetry, providers", func(ctx context.Context, j *job) error {
-			return errors.Join(j.meters.ForceFlush(ctx), j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
-		}, 4},
-		{"members, Telemetry, providers", func(ctx context.Context, j *job) error {
-			return errors.Join(j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
-		}, 0},
-	}
-	for _, tt := range tests {
+		{"Telemetry, members", func(ctx context.Context, j *job) error { return errors.Join(j.tel.Shutdown(ctx), j.close()) }, 4},
+		{"members, Telemetry", func(ctx context.Context, j *job) error { return errors.Join(j.close(), j.tel.Shutdown(ctx)) }, 0},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t)
 			if err := tt.ends(t.Context(), j); err != nil {
@@ -79,29 +95,12 @@ func TestShortJobIsExported(t *testing.T) {
 	}
 }
 
-// flushedProvider is a MeterProvider that notes how often, and in which context, it is flushed.
-type flushedProvider struct {
-	metric.MeterProvider
-	flushed []context.Context
-	during  func() // runs in a flush
-	err     error
-}
-
-func (p *flushedProvider) ForceFlush(ctx context.Context) error {
-	p.flushed = append(p.flushed, ctx)
-	if p.during != nil {
-		p.during()
-	}
-	return p.err
-}
-
 // TestShutdownFlushesOnceAndEndsWhateverComesOfIt has flushes that work and that fail, also beside a registration that is not given back.
 func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
 	noAnswer, refusal := errors.New("no answer"), errors.New("it is not yours")
 	for _, want := range [][]error{nil, {noAnswer}, {refusal}, {noAnswer, refusal}} {
-		t.Run(errorsToText(want), func(t *testing.T) {
-			reader := sdkmetric.NewManualReader()
-			provider := &flushedProvider{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			provider := newFlushedProvider(t)
 			for _, err := range want {
 				if errors.Is(err, noAnswer) {
 					provider.err = err
@@ -112,7 +111,7 @@ func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
 			tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
 			throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
 			provider.during = func() {
-				equal(t, "a throttle's series during the flush", len(read(t, reader)) > 0, true)
+				equal(t, "a throttle's series during the flush", len(provider.sent) > 0, true)
 				provider.during = nil
 				equal(t, "error of a Shutdown during the flush", tel.Shutdown(t.Context()), nil)
 			}
@@ -129,7 +128,7 @@ func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
 			if err := tel.Shutdown(t.Context()); err != nil {
 				t.Errorf("second Shutdown: got error %v want nil", err)
 			}
-			read(t, reader).want(t, snapshot{})
+			read(t, provider.reader).want(t, snapshot{})
 			if equal(t, "flushes", len(provider.flushed), 1); len(provider.flushed) > 0 {
 				equal(t, "context of the flush", provider.flushed[0].Value(key{}), any("caller's"))
 			}
@@ -137,37 +136,16 @@ func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
 	}
 }
 
-func errorsToText(errs []error) string {
-	if err := errors.Join(errs...); err != nil {
-		return err.Error()
-	}
-	return "no error"
-}
-
 // TestShutdownFlushesNoProviderButItsOwn leaves the global one alone if it was given another.
 func TestShutdownFlushesNoProviderButItsOwn(t *testing.T) {
 	defer otel.SetMeterProvider(metricnoop.NewMeterProvider())
-	global := &flushedProvider{MeterProvider: metricnoop.NewMeterProvider()}
+	global := newFlushedProvider(t)
 	otel.SetMeterProvider(global)
 	tel := newTelemetry(t, otelthrottle.WithMeterProvider(metricnoop.NewMeterProvider()))
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Errorf("Shutdown: got error %v want nil", err)
 	}
 	equal(t, "flushes of the global provider", len(global.flushed), 0)
-}
-
-// TestShutdownHeedsItsContext while the flush would wait for it.
-func TestShutdownHeedsItsContext(t *testing.T) {
-	_, options := periodic(t, nil)
-	l := newLab(t, setup{meters: options})
-	l.throttle(t, throttle.Config{Name: "db"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.tel.Shutdown(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Shutdown: got error %v want %v", err, context.Canceled)
-	}
-	l.read(t).want(t, snapshot{})
-	_ = l.meters.Shutdown(t.Context())
 }
 
 // TestShutdownFromEverywhere is idempotent at once, too. A nil context is the background.
@@ -183,25 +161,9 @@ func TestShutdownFromEverywhere(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	equal(t, "series but those of durations", len(j.read(t))-len(j.read(t).pushed()), 0)
+	equal(t, "flushes", len(j.provider.flushed), 1)
+	equal(t, "flushed in a context", j.provider.flushed[0] != nil, true)
 	equal(t, "uses that were sent", j.uses(), 4)
-	_ = j.meters.Shutdown(t.Context())
-}
-
-// TestProvidersMayGoFirst shuts the providers down before the adapter.
-func TestProvidersMayGoFirst(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	if err := errors.Join(l.meters.Shutdown(t.Context()), l.traces.Shutdown(t.Context())); err != nil {
-		t.Fatalf("Shutdown of the providers: got error %v want nil", err)
-	}
-	ctx, _ := l.request(t.Context())
-	if err := th.Do(ctx, throttle.High, succeed); err != nil {
-		t.Errorf("call: got error %v want nil", err)
-	}
-	if err := errors.Join(l.tel.Shutdown(t.Context()), th.Close()); err != nil {
-		t.Errorf("Shutdown and Close: got error %v want nil", err)
-	}
 }
 
 // TestShutdownEndsTheTelemetry checks that later calls work, and appear in no span and no series.

@@ -14,23 +14,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-func TestOutcomeWords(t *testing.T) {
+func TestOutcome(t *testing.T) {
 	for o, want := range map[backoff.Outcome]string{
-		backoff.Ignored: "ignored", backoff.Success: "success", backoff.Throttled: "throttled",
-		backoff.ThrottledFor(1): "throttled", backoff.ThrottledFor(-1): "throttled", -3: "outcome(-3)", -1 << 63: "outcome(-9223372036854775808)", 1<<63 - 1: "throttled",
+		backoff.Ignored: "ignored 0s", backoff.Success: "success 0s", backoff.Throttled: "throttled 0s",
+		backoff.ThrottledFor(1): "throttled 1ns", backoff.ThrottledFor(-1): "throttled 0s", -3: "outcome(-3) 0s",
 	} {
-		if got := o.String(); got != want {
+		if got := fmt.Sprint(o, " ", o.RetryAfter()); got != want {
 			t.Errorf("%d: got %q want %q", int64(o), got, want)
-		}
-	}
-}
-
-func TestOutcomeRetryAfter(t *testing.T) {
-	for o, want := range map[backoff.Outcome]time.Duration{
-		backoff.Ignored: 0, backoff.Success: 0, backoff.Throttled: 0, backoff.ThrottledFor(-1): 0, backoff.ThrottledFor(time.Second): time.Second,
-	} {
-		if got := o.RetryAfter(); got != want {
-			t.Errorf("%v: got %v want %v", o, got, want)
 		}
 	}
 }

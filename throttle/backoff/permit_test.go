@@ -2,7 +2,6 @@ package backoff_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -130,26 +129,6 @@ func TestDoWithoutAFunction(t *testing.T) {
 	_, err := backoff.Do[int](t.Context(), r, nil)
 	if other := r.Do(t.Context(), nil); err == nil || other == nil || r.Stats().Ignored != 0 {
 		t.Errorf("got %v, %v and %+v want two errors, and no call", err, other, r.Stats())
-	}
-}
-
-// TestDoMethod wants that Config.Classify is called for each error, and decides if it has an opinion.
-func TestDoMethod(t *testing.T) {
-	bad := errors.New("bad")
-	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: func(err error) (backoff.Outcome, bool) {
-		return backoff.Throttled, errors.Is(err, bad)
-	}}))
-	for _, want := range []error{nil, bad, context.Canceled} {
-		if err := r.Do(t.Context(), func(context.Context) error { return want }); err != want { //nolint:errorlint // it is handed on as it is
-			t.Errorf("got %v want %v", err, want)
-		}
-	}
-	func() {
-		defer func() { _ = recover() }()
-		_ = r.Do(t.Context(), func(context.Context) error { panic("f") })
-	}()
-	if s := r.Stats(); s.Throttled != 1 || s.Successes != 1 || s.Ignored != 2 {
-		t.Errorf("got %+v want one each, and the panic ignored", s)
 	}
 }
 

@@ -141,60 +141,41 @@ func TestResetEndsWaits(t *testing.T) {
 	}
 }
 
+// TestIdleReset wants that a call after IdleReset does not wait, and that a call before it prevents the reset.
 func TestIdleReset(t *testing.T) {
+	const idle, delay = time.Minute, time.Second
 	for _, tt := range []struct {
-		reset, idle time.Duration
-		want        time.Duration
+		reset  time.Duration
+		pauses []time.Duration // between calls
+		want   time.Duration
 	}{
-		{time.Minute, time.Minute - 1, time.Second},
-		{time.Minute, time.Minute, 0},
-		{0, 5*time.Minute - 1, time.Second},
-		{0, 5 * time.Minute, 0},
-		{-1, 1000 * time.Hour, time.Second},
+		{idle, []time.Duration{idle - 1}, delay},
+		{idle, []time.Duration{idle}, 0},
+		{idle, []time.Duration{idle - 2*delay, idle - 2*delay}, delay},
+		{idle, []time.Duration{idle - 2*delay, idle}, 0},
+		{0, []time.Duration{5*time.Minute - 1}, delay},
+		{0, []time.Duration{5 * time.Minute}, 0},
+		{-1, []time.Duration{1000 * time.Hour}, delay},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := slow(t, backoff.Config{IdleReset: tt.reset}, time.Second)
-			time.Sleep(tt.idle)
-			if got := r.Delay(); got != tt.want {
-				t.Errorf("IdleReset %v, %v without a call: got %v want %v", tt.reset, tt.idle, got, tt.want)
-			}
-		})
-	}
-}
-
-// TestIdleResetByWaiting wants that a call after IdleReset does not wait, and that a call before it prevents the reset.
-func TestIdleResetByWaiting(t *testing.T) {
-	const idle = time.Minute
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for _, tt := range []struct {
-			name   string
-			pauses []time.Duration
-			want   time.Duration
-		}{
-			{"long enough", []time.Duration{idle}, 0},
-			{"broken by a call", []time.Duration{idle - 2*time.Second, idle - 2*time.Second}, 10 * time.Second},
-			{"broken, then long enough", []time.Duration{idle - 2*time.Second, idle}, 0},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				slept := 0
-				r := slow(t, backoff.Config{Mode: mode, IdleReset: idle, Hooks: backoff.Hooks{
-					Slept: func(context.Context, backoff.SleepEvent) { slept++ },
-				}}, 10*time.Second)
-				for i, pause := range tt.pauses {
-					time.Sleep(pause)
-					if i < len(tt.pauses)-1 {
-						wait(t, r) // never done
+		for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+			for _, look := range []bool{true, false} { // at the delay, which resets it too
+				synctest.Test(t, func(t *testing.T) {
+					r := slow(t, backoff.Config{Mode: mode, IdleReset: tt.reset}, delay)
+					for i, pause := range tt.pauses {
+						time.Sleep(pause)
+						if i < len(tt.pauses)-1 {
+							wait(t, r) // never done
+						}
 					}
-				}
-				before, begun := slept, time.Now()
-				wait(t, r) // without a look at the delay before, which forgets it too
-				if tt.want == 0 && (slept != before || r.Stats().Waiting != 0 || time.Since(begun) != 0) {
-					t.Errorf("%v, %s: got %d that slept, %+v want %d, and none sleeping", mode, tt.name, slept, r.Stats(), before)
-				}
-				if got := r.Delay(); got != tt.want {
-					t.Errorf("%v, %s: got a delay of %v want %v", mode, tt.name, got, tt.want)
-				}
-			})
+					if look && r.Delay() != tt.want {
+						t.Errorf("%v, %+v: got a delay of %v", mode, tt, r.Delay())
+					}
+					begun := time.Now()
+					if wait(t, r); tt.want == 0 && time.Since(begun) != 0 || r.Delay() != tt.want {
+						t.Errorf("%v, %+v: got a wait of %v, a delay of %v", mode, tt, time.Since(begun), r.Delay())
+					}
+				})
+			}
 		}
 	}
 }

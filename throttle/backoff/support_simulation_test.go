@@ -150,9 +150,9 @@ func (b *bounds) broken(p phase, workers int) string {
 	return strings.Join(all, ", ")
 }
 
-// simulate plays a scenario in a bubble, with a Responsive that all workers share, or without any.
+// simulate plays a scenario in a bubble, with a Responsive that all workers share.
 // It returns the phases, the Responsive's statistics and how many events of overload there were.
-func simulate(t *testing.T, sc scenario, paced bool) (phases []phase, stats backoff.Stats, events uint64) {
+func simulate(t *testing.T, sc scenario) (phases []phase, stats backoff.Stats, events uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newService(sc), backoff.Must(backoff.New(backoff.Config{Name: "x"}))
@@ -161,9 +161,7 @@ func simulate(t *testing.T, sc scenario, paced bool) (phases []phase, stats back
 		for range sc.workers {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					if !paced {
-						s.call()
-					} else if p, err := r.Wait(ctx); err == nil {
+					if p, err := r.Wait(ctx); err == nil {
 						p.Finish(s.call())
 					}
 				}

@@ -108,27 +108,21 @@ func TestCanceledTurnThatIsOverdue(t *testing.T) {
 	})
 }
 
-// crowd is how many workers are a crowd.
-func crowd() int {
-	if testing.Short() {
-		return 2000
-	}
-	return 10_000
-}
-
-// TestManyCanceled wants that all workers return at once. The bubble fails if a goroutine is left.
-func TestManyCanceled(t *testing.T) {
+// TestEndOfManyWaits wants that all workers return at once. The bubble fails if a goroutine is left.
+func TestEndOfManyWaits(t *testing.T) {
+	const workers = 2000
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		t.Run(mode.String(), func(t *testing.T) {
+		for _, want := range []error{context.Canceled, backoff.ErrClosed} {
 			synctest.Test(t, func(t *testing.T) {
-				workers := crowd()
-				r := slow(t, backoff.Config{Mode: mode}, time.Hour)
+				closed := 0
+				r := slow(t, backoff.Config{Mode: mode, Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) { closed++ }}}, time.Hour)
 				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
 				var all sync.WaitGroup
 				for range workers {
 					all.Go(func() {
-						if _, err := r.Wait(ctx); !errors.Is(err, context.Canceled) {
-							t.Errorf("got %v want %v", err, context.Canceled)
+						if _, err := r.Wait(ctx); !errors.Is(err, want) {
+							t.Errorf("got %v want %v", err, want)
 						}
 					})
 				}
@@ -137,44 +131,20 @@ func TestManyCanceled(t *testing.T) {
 				if s := r.Stats(); s.Waiting != workers {
 					t.Errorf("sleeping: got %d want %d", s.Waiting, workers)
 				}
-				cancel()
-				all.Wait()
-				if s := r.Stats(); s.Waiting != 0 || s.Canceled != uint64(workers) || time.Since(begun) != 0 {
-					t.Errorf("after %v: got %+v want none sleeping, all cancelled, at once", time.Since(begun), s)
+				if errors.Is(want, context.Canceled) {
+					cancel()
+				} else {
+					_, _ = r.Close(), r.Close()
 				}
-				wait(t, r)
-				if got := time.Since(begun); got > time.Hour {
-					t.Errorf("the next turn: got after %v want within the gap", got)
+				all.Wait()
+				if s := r.Stats(); s.Waiting != 0 || s.Canceled != workers || time.Since(begun) != 0 {
+					t.Errorf("after %v: got %+v want none sleeping, all canceled, at once", time.Since(begun), s)
+				}
+				if _, err := r.Wait(t.Context()); time.Since(begun) > time.Hour || closed == 0 && err != nil || closed == 1 && !errors.Is(err, want) || closed > 1 {
+					t.Errorf("the next turn: got %v after %v, closed %d times want it within the gap", err, time.Since(begun), closed)
 				}
 			})
-		})
-	}
-}
-
-func TestCloseEndsAllWaiting(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		synctest.Test(t, func(t *testing.T) {
-			closed := 0
-			r := slow(t, backoff.Config{Mode: mode, Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) { closed++ }}}, time.Hour)
-			begun := time.Now()
-			var all sync.WaitGroup
-			for range 100 {
-				all.Go(func() {
-					if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
-						t.Errorf("got %v want %v", err, backoff.ErrClosed)
-					}
-				})
-			}
-			synctest.Wait()
-			_, _ = r.Close(), r.Close()
-			all.Wait()
-			if got := time.Since(begun); got != 0 || closed != 1 {
-				t.Errorf("Close: got workers back after %v, %d calls of Closed want at once, 1", got, closed)
-			}
-			if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
-				t.Errorf("Wait after Close: got %v want %v", err, backoff.ErrClosed)
-			}
-		})
+		}
 	}
 }
 

@@ -1,0 +1,159 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// event is what a call adds to the span of its caller.
+type event struct {
+	name string // of the event, and what is special about the call
+	call func(context.Context, *lab)
+	want []any
+}
+
+// bucketEvents have no key of a bucket, which may be data of a user.
+func bucketEvents(t *testing.T) []event {
+	denied := func(e bucket.DenialEvent) func(context.Context, *lab) {
+		return func(ctx context.Context, l *lab) {
+			e.Limiter, e.Key = l.limiter(t, bucket.Config{}), "user 17"
+			l.tel.BucketHooks().Denied(ctx, e)
+		}
+	}
+	waited := func(err error) func(context.Context, *lab) {
+		return func(ctx context.Context, l *lab) {
+			limiter := l.limiter(t, bucket.Config{})
+			l.tel.BucketHooks().Waited(ctx, bucket.WaitEvent{Limiter: limiter, Key: "user 17", Tokens: 2, Duration: time.Second, Err: err})
+		}
+	}
+	name := []any{"throttle.bucket.name", "geocoder"}
+	return []event{
+		{
+			"throttle.bucket.denied", denied(bucket.DenialEvent{Tokens: 3, RetryAfter: 1500 * time.Millisecond}),
+			append(name, "throttle.bucket.tokens", 3, "throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.5),
+		},
+		{
+			"throttle.bucket.denied without an answer", denied(bucket.DenialEvent{Tokens: 1, Source: bucket.SourcePolicy, Err: context.DeadlineExceeded}),
+			append(name, "throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "error.type", "timeout"),
+		},
+		{"throttle.bucket.waited", waited(nil), append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0)},
+		{
+			"throttle.bucket.waited in vain", waited(bucket.ErrClosed),
+			append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0, "error.type", "shed"),
+		},
+	}
+}
+
+func backoffEvents(t *testing.T) []event {
+	slept := func(err error) func(context.Context, *lab) {
+		return func(ctx context.Context, l *lab) {
+			r := l.backoff(t, backoff.Config{})
+			l.tel.BackoffHooks().Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: 1500 * time.Millisecond, Err: err})
+		}
+	}
+	always := []any{"throttle.backoff.name", "table", "throttle.backoff.duration", 1.5}
+	return []event{
+		{"throttle.backoff.slept", slept(nil), always},
+		{"throttle.backoff.slept until it was canceled", slept(context.Canceled), append(always, "error.type", "canceled")},
+		{"throttle.backoff.slept until it was closed", slept(backoff.ErrClosed), append(always, "error.type", "shed")},
+	}
+}
+
+func tuningEvents(t *testing.T) []event {
+	return []event{{
+		"throttle.tuned",
+		func(ctx context.Context, l *lab) { tuneMode(ctx, t, l) },
+		[]any{
+			"throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply", "throttle.tuning.result", "applied",
+			"throttle.tuning.values", "mode=off", "throttle.tuning.by", "ana", "throttle.tuning.reason", "INC-7",
+		},
+	}}
+}
+
+// TestSpan_events: a call adds one event to the span of its caller, and nothing else. The filter, which decides about calls through
+// throttles, is not asked.
+func TestSpan_events(t *testing.T) {
+	for _, tt := range slices.Concat(bucketEvents(t), backoffEvents(t), tuningEvents(t)) {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans(), neverAsked(t)}})
+			ctx, request := l.request(t.Context())
+			tt.call(ctx, l)
+			equal(t, "caller's span records", request.IsRecording(), true)
+			request.End()
+			l.wantSpans(t, "request")
+			l.wantEvents(t, tt.name, tt.want)
+		})
+	}
+}
+
+// TestSpan_breakerEvent has the key only with detail.
+func TestSpan_breakerEvent(t *testing.T) {
+	name := []any{"throttle.breaker.name", "webhooks", "throttle.breaker.state", "disabled"}
+	for _, tt := range []struct {
+		name    string
+		options []otelthrottle.Option
+		mode    throttle.Mode
+		want    []any // nil for no event
+	}{
+		{"by default", nil, throttle.ModeEnforce, name},
+		{"with detail", detailed(), throttle.ModeEnforce, append(name, "throttle.breaker.tenant", "acme", "throttle.breaker.key", "a")},
+		{"in shadow", detailed(), throttle.ModeShadow, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{options: tt.options})
+			m := l.breaker(t, breaker.Config{Mode: tt.mode})
+			a := breaker.Key{Tenant: "acme", ID: "a"}
+			disable(t, m, a)
+			ctx, request := l.request(t.Context())
+			_, _ = m.CanExecute(ctx, a), m.CanExecute(ctx, breaker.Key{ID: "b"})
+			request.End()
+			l.wantSpans(t, "request")
+			l.wantEvents(t, "throttle.breaker.shed", tt.want)
+		})
+	}
+}
+
+// TestSpan_policyEvent is on the span of the call that begins the alert.
+func TestSpan_policyEvent(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{keepOnly("none")}})
+	th := l.throttle(t, throttle.Config{Name: "db", Background: 0.1})
+	ctx, request := l.request(t.Context())
+	for range 60 {
+		_ = th.Do(ctx, throttle.Low, returns(context.DeadlineExceeded))
+	}
+	request.End()
+	l.wantEvents(t, "throttle.policy.changed", []any{"throttle.name", "db", "throttle.policy.alert", "ratio", "throttle.policy.background", 0.1})
+}
+
+// TestSpan_tenantEvent says which calls were shed because their tenant takes too much.
+func TestSpan_tenantEvent(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	l.reject(t, th, throttle.Low, 60)
+	tenants := []context.Context{throttle.WithTenant(t.Context(), "greedy"), throttle.WithTenant(t.Context(), "modest")}
+	for i := range 2000 {
+		l.advance(5 * time.Millisecond)
+		l.sheds.Store(i%5 > 0)
+		_ = th.Do(tenants[0], throttle.Low, succeed)
+		if i%20 == 0 {
+			_ = th.Do(tenants[1], throttle.Low, succeed)
+		}
+	}
+	l.sheds.Store(true)
+	ctx, request := l.request(tenants[0])
+	_ = th.Do(ctx, throttle.Low, succeed)
+	request.End()
+	events := l.spanNamed(t, "request").Events()
+	if len(events) != 1 || !slices.Contains(events[0].Attributes, semconv.KeyTenantAbove.Bool(true)) {
+		t.Errorf("events: got %v want one with %s", events, semconv.KeyTenantAbove)
+	}
+}
