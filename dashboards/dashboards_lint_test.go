@@ -100,53 +100,31 @@ func TestLintFindsPlanted(t *testing.T) {
 		{"uid", plant(`"uid": "throttle-overview"`, `"uid": "Overview"`)},
 		{"title", plant(`"title": "Throttle / Overview"`, `"title": "Overview"`)},
 		{"template-variables", plant(`"name": "instance"`, `"name": "pod"`)},
-		{"template-variables", plant(`"allValue": ".+"`, `"allValue": ".*"`)},
 		{"panel-title-description", plant(`"description": "Offered calls by outcome.`, `"description": "", "was": "`)},
 		{"panel-title-description", plant(`"title": "Shed"`, `"title": "Offered"`)},
 		{"panel-units", plant(`"unit": "reqps"`, `"unit": "calls"`)},
 		{"panel-no-value", plant(`"noValue": "no traffic"`, `"noValue": ""`)},
 		{"panel-no-targets", plant(`"refId": "B"`, `"refId": "A"`)},
-		{"panel-no-targets", plant(`"format": "table"`, `"format": "time_series"`)},
 		{"panel-legend", plant(`"sortBy": "Max"`, `"sortBy": "max"`)},
-		{"panel-legend", plant(`"legendFormat": "p99"`, `"legendFormat": ""`)},
 		{"panel-thresholds", func(text string) string { return strings.ReplaceAll(text, `"value": 0.05`, `"value": 0.7`) }},
-		{"panel-thresholds", plant(`"value": null`, `"value": 0`)},
 		{"panel-count", func(text string) string { return strings.ReplaceAll(text, `"type": "row"`, `"type": "stat"`) }},
 		{"target-rate-interval", plant(`[$__rate_interval]`, `[3m]`)},
 		{"target-job-instance", plant(`instance=~\"$instance\",throttle_name`, `throttle_name`)},
 		{"target-counter-agg", plant(`"expr": "sum(rate(throttle_calls_total{`, `"expr": "sum((throttle_calls_total{`)},
 		{"target-exemplar", plant(`"exemplar": false,`, `"exemplar": true,`)},
-		{"raw-strings", plant("throttle_name=~`${throttle:regex}`", `throttle_name=~\"$throttle\"`)},
 		{"raw-strings", plant("throttle_name=~`${throttle:regex}`", "throttle_name=~`$throttle`")},
-		{"links", plant("/d/throttle-availability?", "/dashboard/db/throttle-availability?")},
 		{"links", plant("/d/throttle-availability?", "/d/throttle-faults?")},
 		{"links", plant("throttle_name:percentencode", "throttle_name")},
-		{"legend-height", plant(`"displayMode": "list"`, `"displayMode": "table"`)},
 		{"legend-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 9,`) }},
 		{"priority-order", plant(`, \"order\", `, `, \"rank\", `)},
-		{"priority-order", func(text string) string {
-			head, tail, _ := strings.Cut(text, `"title": "Failed share by priority"`)
-			at := strings.LastIndex(head, `"showLegend": true`)
-			return head[:at] + `"sortBy": "Max", ` + head[at:] + `"title": "Failed share by priority"` + tail
-		}},
 		{"title-width", plant(`"title": "High failed"`, `"title": "High calls that failed for lack of capacity"`)},
 		{"header-width", plant(`"id": "custom.width", "value": 110`, `"id": "custom.width", "value": 70`)},
 		{"board-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 30,`) }},
 		{"annotation-marks", plant(`"useValueForTime": true`, `"useValueForTime": false`)},
-		{"annotation-marks", plant(`min by (throttle_name) (1000 * ALERTS_FOR_STATE`, `ALERTS`)},
-		{"annotation-marks", func(text string) string {
-			return strings.ReplaceAll(text, `severity=\"critical\"`, `severity=\"warning\"`)
-		}},
-		{"annotation-marks", func(text string) string {
-			return strings.ReplaceAll(text, "throttle_name=~`${throttle:regex}`", "throttle_name=~`(${throttle:regex})?`")
-		}},
 		{"annotation-marks", plant(`"titleFormat": "{{throttle_name}}"`, `"titleFormat": "{{throttle_name}} {{error_type}}"`)},
-		{"annotation-marks", plant(`(1000 * throttle_control_changed_seconds`, `(throttle_control_changed_seconds`)},
 		{"annotation-marks", plant("throttle_tuning_name=~`${throttle:regex}`", "throttle_tuning_name!=`${throttle:regex}`")},
-		{"annotation-marks", plant(`"titleFormat": "{{throttle_tuning_name}}`, `"titleFormat": "{{throttle_name}}`)},
 		{"annotation-marks", plant(`"ids": [`, `"ids": [1, `)},
 		{"stat-worst", plant(`"expr": "topk(1, `, `"expr": "avg(`)},
-		{"stat-worst", plant(`"textMode": "value_and_name"`, `"textMode": "value"`)},
 		{"quantile-color", func(text string) string {
 			head, tail, _ := strings.Cut(text, `"options": "p99"`)
 			return head + `"options": "p99"` + strings.Replace(tail, `"purple"`, `"red"`, 1)
@@ -161,30 +139,6 @@ func TestLintFindsPlanted(t *testing.T) {
 		}
 		if found := rules()[i].check(readBoard(t, "planted", []byte(wrong))); len(found) == 0 {
 			t.Errorf("%s: got no complaint about what was planted", tt.rule)
-		}
-	}
-	for _, tt := range []struct {
-		rule, file string
-		wrong      func(string) string
-	}{
-		{"raw-strings", "breakers.json", plant("throttle_breaker_name=~`${breaker:regex}`", "throttle_breaker_name=~`$breaker`")},
-		{"template-variables", "breakers.json", plant(`"name": "breaker"`, `"name": "circuit"`)},
-		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", "throttle_bucket_name=~`${bucket}`")},
-		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", `throttle_bucket_name=~\"${bucket:regex}\"`)},
-		{"template-variables", "limits.json", plant(`"name": "bucket"`, `"name": "limit"`)},
-		{"raw-strings", "backoffs.json", plant("throttle_backoff_name=~`${backoff:regex}`", "throttle_backoff_name=~`$backoff`")},
-		{"template-variables", "backoffs.json", plant(`"name": "backoff"`, `"name": "delay"`)},
-		{"target-counter-agg", "backoffs.json", plant("sum by (throttle_backoff_direction) (rate(throttle_backoff_steps_total{", "sum by (throttle_backoff_direction) ((throttle_backoff_steps_total{")},
-		{"target-job-instance", "backoffs.json", plant("job=~\\\"$job\\\",instance=~\\\"$instance\\\",throttle_backoff_name", "throttle_backoff_name")},
-		{"links", "backoffs.json", plant("throttle_backoff_name:percentencode", "throttle_backoff_name")},
-		{"target-counter-agg", "limits.json", plant("(rate(throttle_bucket_requests_total{", "((throttle_bucket_requests_total{")},
-		{"target-job-instance", "limits.json", plant("job=~\\\"$job\\\",instance=~\\\"$instance\\\",throttle_bucket_name", "throttle_bucket_name")},
-		{"links", "limits.json", plant("throttle_bucket_name:percentencode", "throttle_bucket_name")},
-	} {
-		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })
-		right := string(readFile(t, tt.file))
-		if planted := tt.wrong(right); planted == right || len(rules()[i].check(readBoard(t, "planted", []byte(planted)))) == 0 {
-			t.Errorf("%s: got no complaint about what was planted in %s", tt.rule, tt.file)
 		}
 	}
 	if got := selectors("a / " + selector + " > 0"); len(got) != 1 || !strings.HasPrefix(got[0], "job=") {

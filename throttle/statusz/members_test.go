@@ -1,8 +1,10 @@
 package statusz
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -53,12 +55,6 @@ func TestMembers_ofAGroup(t *testing.T) {
 		if got, want := keys(row.Members), "worse sick well"; got != want || row.MembersOmitted != 0 || row.Instances != 4 {
 			t.Fatalf("got members %q, %d omitted, %d instances want %q, 0, 4", got, row.MembersOmitted, row.Instances, want)
 		}
-		for i, m := range []*throttle.Throttle{worse, sick, well} {
-			want := memberOf(m.Key(), new(m.Stats()))
-			if row.Members[i] != want {
-				t.Errorf("got member %+v want %+v", row.Members[i], want)
-			}
-		}
 		if first := row.Members[0]; first.Probability < 0.5 || first.Window.Rejected == 0 || first.Window.Shed == 0 {
 			t.Errorf("the worst: got %+v", first)
 		}
@@ -73,69 +69,46 @@ func TestMembers_ofAGroup(t *testing.T) {
 	})
 }
 
-// TestWorstMembers compares worstMembers with a sort of all members.
-func TestWorstMembers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, maxMembers - 1, maxMembers, maxMembers + 1, 50, 1000} {
-		for range 20 {
-			var got worstMembers
-			var all []memberDocument
-			for i := range n {
-				key := fmt.Sprint("host-", i)
-				stats := &throttle.Stats{Priorities: make([]throttle.PriorityStats, 3)}
-				for p := range stats.Priorities {
-					stats.Priorities[p].Probability = float64(random.IntN(4)) / 4
-					stats.Priorities[p].Window.Shed = random.Uint64N(3)
-				}
-				got.add(key, stats)
-				all = append(all, memberOf(key, stats))
-			}
-			slices.SortFunc(all, compareMembers)
-			worst, omitted := got.documents()
-			if want := all[:min(n, maxMembers)]; !slices.Equal(worst, want) || omitted != n-len(want) {
-				t.Fatalf("of %d: got %v and %d more want %v", n, worst, omitted, want)
-			}
-		}
-	}
-}
-
-// TestMembers_largeGroup checks that the cost of the list does not grow with the group.
+// TestMembers_largeGroup lists the worst members, and no more bytes than those of a few.
 func TestMembers_largeGroup(t *testing.T) {
-	const size = 1000
-	p := New()
-	defer p.Close()
-	g := newGroup(t, p, throttle.Config{Name: "tenants"})
-	s := p.newSampler()
-	s.sample()
-	for i := range size {
-		call(throttle.Must(g.Get(fmt.Sprintf("%04d%s", i, strings.Repeat(".example", 100)))), throttle.Low, i%50, down())
-	}
-	s.sample()
-	row := documentOf(&p.registry.read()[0])
-	if len(row.Members) != maxMembers || row.MembersOmitted != size-maxMembers || row.Instances != size {
-		t.Errorf("got %d members, %d omitted, %d instances", len(row.Members), row.MembersOmitted, row.Instances)
-	}
-	for _, m := range row.Members {
-		if len(m.Key) > maxKey+len("…") {
-			t.Errorf("got a key of %d bytes want at most %d", len(m.Key), maxKey)
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1000
+		p := New()
+		defer p.Close()
+		g := newGroup(t, p, throttle.Config{Name: "tenants", Policy: throttle.SRE, Priorities: 1, Rand: func() float64 { return 0 }})
+		viewer := host(t, p).subscribe(t)
+		viewer.next()
+		var all []*throttle.Throttle
+		for i := range size {
+			th := throttle.Must(g.Get(fmt.Sprintf("%04d%s", i*7%size, strings.Repeat(".example", 100))))
+			call(th, throttle.High, i%10*7, down())
+			call(th, throttle.High, i%3, nil)
+			all = append(all, th)
 		}
-	}
-	if got, most := len(s.latest.Load().event.data), 5000; got > most {
-		t.Errorf("got an event of %d bytes want at most %d", got, most)
-	}
-	if got, most := len(s.latest.Load().document()), 10_000; got > most {
-		t.Errorf("got JSON of %d bytes want at most %d", got, most)
-	}
-
-	stats := throttle.Must(g.Get("one")).Stats()
-	var worst worstMembers
-	worst.add("first", &stats)
-	if got := testing.AllocsPerRun(100, func() {
-		stats.Priorities[0].Probability += 0.001 // so that each is worse than all before
-		worst.add("next", &stats)
-	}); got != 0 {
-		t.Errorf("got %v allocations for each member want 0", got)
-	}
+		_, sample, err := viewer.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(all, func(a, b *throttle.Throttle) int {
+			x, y := a.Stats().Priorities[0], b.Stats().Priorities[0]
+			return cmp.Or(cmp.Compare(y.Probability, x.Probability), cmp.Compare(y.Window.Shed, x.Window.Shed),
+				cmp.Compare(y.Window.Rejected, x.Window.Rejected), strings.Compare(a.Key(), b.Key()))
+		})
+		body := request(p, http.MethodGet, "/?format=json").Body.Bytes()
+		row := find(t, show(t, p), "tenants")
+		if len(row.Members) != maxMembers || row.MembersOmitted != size-maxMembers || row.Instances != size {
+			t.Errorf("got %d members, %d omitted, %d instances", len(row.Members), row.MembersOmitted, row.Instances)
+		}
+		for i, m := range row.Members {
+			if key := all[i].Key(); m.Key != key[:maxKey]+"…" || m.Probability != all[i].RejectionProbability(throttle.High) {
+				t.Errorf("member %d: got %+v want %.4s", i, m, key)
+			}
+		}
+		event, err := json.Marshal(sample)
+		if len(event) > 5000 || len(body) > 10_000 || err != nil {
+			t.Errorf("got an event of %d bytes, and JSON of %d, %v want at most 5000 and 10000", len(event), len(body), err)
+		}
+	})
 }
 
 func TestMembers_stream(t *testing.T) {

@@ -1,7 +1,6 @@
 package statusz
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -252,28 +249,6 @@ func TestHooks_onlyCreatedAndClosed(t *testing.T) {
 	}
 	if h.Shed != nil || h.Started != nil || h.Finished != nil || h.FellBack != nil {
 		t.Error("got a hook that calls would have to call")
-	}
-}
-
-func TestHooks_callsAllocateNothing(t *testing.T) {
-	p := New()
-	defer p.Close()
-	th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Hooks: p.Hooks()}))
-	defer th.Close()
-	ok := func(context.Context) error { return nil }
-	for range 100 { // so that some are shed
-		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) })
-	}
-	ctx := t.Context()
-	for _, p := range []throttle.Priority{throttle.High, throttle.Low} {
-		allocs := testing.AllocsPerRun(100, func() {
-			for range 64 {
-				_ = th.Do(ctx, p, ok)
-			}
-		})
-		if allocs != 0 {
-			t.Errorf("%v: got %v allocations in 64 calls want 0", p, allocs)
-		}
 	}
 }
 

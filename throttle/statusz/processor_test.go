@@ -63,22 +63,23 @@ func TestProcessor_rows(t *testing.T) {
 	})
 }
 
-// TestProcessor_causes has shed calls of the cause, which the rates include.
-func TestProcessor_causes(t *testing.T) {
+// TestCauses has shed calls of causes that most throttles do not have, which the rates include.
+func TestCauses(t *testing.T) {
 	var s prioritySums
 	s.Shed.Add(throttle.CauseOwn, 1)
 	s.Shed.Add(throttle.CauseProcessor, 7)
+	s.Shed.Add(throttle.CauseTold, 2)
 	if err := json.Unmarshal([]byte(`{"processor": [{"outcome": "accepted", "fault": "none", "calls": 8}]}`), &s.ShadowShed); err != nil {
 		t.Fatal(err)
 	}
 	doc := s.document()
-	if want := (causeDocument{Own: 1, Processor: 7}); doc.Shed != want || doc.Shed.sum() != 8 {
+	if want := (causeDocument{Own: 1, Processor: 7, Told: 2}); doc.Shed != want || doc.Shed.sum() != 10 {
 		t.Errorf("got shed %+v want %+v", doc.Shed, want)
 	}
 	if want := (causeDocument{Processor: 8}); doc.WouldShed != want || doc.WouldShed.sum() != 8 {
 		t.Errorf("got would shed %+v want %+v", doc.WouldShed, want)
 	}
-	if got, want := string(appendFigures(nil, &doc)), "0,1,0,0,7,0,0,0,0,8,0,"; !strings.HasPrefix(got, want) {
+	if got, want := string(appendFigures(nil, &doc)), "0,1,0,0,7,2,0,0,0,8,0,"; !strings.HasPrefix(got, want) {
 		t.Errorf("got figures %s want %s first", got, want)
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -48,42 +46,5 @@ func TestRegistry_callsInFlightAtEviction(t *testing.T) {
 				t.Errorf("%v: got %d admitted, %d in flight, ended %v want 1, 0, %v", priority, got.Admitted, got.InFlight, got.Ended, ended)
 			}
 		}
-		p.wantDraining(t, "hosts", 0)
 	})
-}
-
-// TestRegistry_callThatNeverEnds leaves a call in flight at Close. The throttle is kept for ten minutes.
-func TestRegistry_callThatNeverEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		newThrottle(t, p, throttle.Config{Name: "hosts"})
-		th := newThrottle(t, p, throttle.Config{Name: "hosts"})
-		throttle.Must(th.Admit(context.Background(), throttle.High))
-		_ = th.Close()
-		for _, step := range []struct {
-			wait     time.Duration
-			draining int
-		}{{0, 1}, {byname.DrainTimeout - time.Second, 1}, {2 * time.Second, 0}} {
-			time.Sleep(step.wait)
-			if got := p.registry.read()[0].priorities[throttle.High].Admitted; got != 1 {
-				t.Errorf("admitted: got %d want 1", got)
-			}
-			p.wantDraining(t, "hosts", step.draining)
-		}
-	})
-}
-
-// wantDraining fails the test unless the row of a name keeps this many closed throttles.
-func (p *Page) wantDraining(t testing.TB, name string, want int) {
-	t.Helper()
-	for _, row := range p.registry.throttles.Sources() {
-		if row.Name == name {
-			if _, got := row.Len(); got != want {
-				t.Errorf("closed throttles that are kept: got %d want %d", got, want)
-			}
-			return
-		}
-	}
-	t.Errorf("got no row %q", name)
 }

@@ -1,9 +1,7 @@
 package statusz
 
 import (
-	"errors"
 	"runtime"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,105 +65,29 @@ func TestRegistry_oneRowPerName(t *testing.T) {
 	})
 }
 
-// TestRegistry_callsInFlightAtClose closes a throttle with a call in flight.
-func TestRegistry_callsInFlightAtClose(t *testing.T) {
+// TestRegistry_releasesThrottles that were closed, and all when the page is closed.
+func TestRegistry_releasesThrottles(t *testing.T) {
 	p := New()
-	defer p.Close()
-	a := newThrottle(t, p, throttle.Config{Name: "hooks"})
-	newThrottle(t, p, throttle.Config{Name: "hooks"})
-	c, err := a.Admit(t.Context(), throttle.High)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := p.registry.read()[0].priorities[0]; r.InFlight != 1 || r.document().Admitted != 1 {
-		t.Errorf("got %d in flight, %d admitted, want 1, 1", r.InFlight, r.document().Admitted)
-	}
-	_ = a.Close()
-	c.Done(nil)
-	if r := p.registry.read()[0].priorities[0]; r.InFlight != 0 || r.document().Admitted != 1 {
-		t.Errorf("after Close: got %d in flight, %d admitted, want 0, 1", r.InFlight, r.document().Admitted)
-	}
-}
-
-// TestRegistry_countersNeverFall reads all the time while members are made, used, closed and used again.
-func TestRegistry_countersNeverFall(t *testing.T) {
-	p := New()
-	defer p.Close()
 	newThrottle(t, p, throttle.Config{Name: "group"})
-	var workers sync.WaitGroup
-	for range 4 {
-		workers.Go(func() {
-			for range 50 {
-				th := newThrottle(t, p, throttle.Config{Name: "group"})
-				call(th, throttle.High, 20, nil)
-				var closers sync.WaitGroup
-				closers.Go(func() { call(th, throttle.High, 200, nil) })
-				closers.Go(func() { _ = th.Close() })
-				closers.Wait()
-			}
-		})
-	}
-	over := make(chan struct{})
-	go func() {
-		workers.Wait()
-		close(over)
-	}()
-	var last uint64
-	for reading, done := 0, false; !done; reading++ {
-		select {
-		case <-over:
-			done = true
-		default:
-		}
-		got := p.registry.read()[0].priorities[0].document().Admitted
-		if got < last {
-			t.Fatalf("reading %d: got %d admitted after %d", reading, got, last)
-		}
-		last = got
-	}
-	if last < 4*50*20 {
-		t.Errorf("got %d admitted at the end, want at least 4000", last)
-	}
-	p.wantDraining(t, "group", 0)
-}
-
-func TestRegistry_releasesClosedThrottles(t *testing.T) {
-	p := New()
-	defer p.Close()
-	newThrottle(t, p, throttle.Config{Name: "group"})
-	th := newThrottle(t, p, throttle.Config{Name: "group"})
+	th, open := newThrottle(t, p, throttle.Config{Name: "group"}), newThrottle(t, p, throttle.Config{Name: "orders"})
 	call(th, throttle.High, 3, nil)
 	show(t, p)
-	closed := weak.Make(th)
+	wantCollected := func(what string, th weak.Pointer[throttle.Throttle]) {
+		t.Helper()
+		for range 10 {
+			runtime.GC()
+		}
+		if th.Value() != nil {
+			t.Errorf("%s: got a throttle that is kept alive", what)
+		}
+	}
+	closed, left := weak.Make(th), weak.Make(open)
 	_ = th.Close()
 	th = nil
-	for range 10 {
-		runtime.GC()
-	}
-	if closed.Value() != nil {
-		t.Error("a closed throttle is kept alive")
-	}
-	runtime.KeepAlive(p)
-}
-
-// TestPage_closeReleasesThrottles closes only the page. Its throttles go on and are not kept alive by it.
-func TestPage_closeReleasesThrottles(t *testing.T) {
-	p := New()
-	th := newThrottle(t, p, throttle.Config{Name: "orders"})
-	show(t, p)
-	kept := weak.Make(th)
+	wantCollected("a closed throttle", closed)
 	_ = p.Close()
-	if _, _, err := p.subscribers.subscribe(true, p.newSampler, p.done); !errors.Is(err, errClosed) {
-		t.Errorf("a request that came in just before: got error %v want %v", err, errClosed)
-	}
-	runtime.KeepAlive(th)
-	th = nil
-	for range 10 {
-		runtime.GC()
-	}
-	if kept.Value() != nil {
-		t.Error("a throttle is kept alive by a closed page")
-	}
+	open = nil
+	wantCollected("a closed page", left)
 	runtime.KeepAlive(p)
 }
 
@@ -176,10 +98,6 @@ func TestHooks_joinedTwice(t *testing.T) {
 	call(th, throttle.High, 1, nil)
 	if row := find(t, show(t, p), "orders"); row.Instances != 1 || row.Priorities[0].Admitted != 1 {
 		t.Errorf("got %d instances, %d admitted, want 1, 1", row.Instances, row.Priorities[0].Admitted)
-	}
-	_ = th.Close()
-	if n := len(p.registry.read()); n != 0 {
-		t.Errorf("after Close: got %d rows want none", n)
 	}
 }
 

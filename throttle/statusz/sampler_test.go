@@ -1,7 +1,9 @@
 package statusz
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -126,6 +128,17 @@ func TestSampler_ratesAndHistory(t *testing.T) {
 		low := find(t, doc, "late").Priorities[throttle.Low]
 		if len(low.History.Admitted) != 1 || low.History.Admitted[0] != 7 || low.Rates.Admitted != 7 {
 			t.Errorf("a throttle that came late: got history %v, rate %v, want one sample of 7", low.History.Admitted, low.Rates.Admitted)
+		}
+		for range 4 { // more than the history
+			time.Sleep(100 * time.Second)
+			doc = show(t, p)
+		}
+		if got := find(t, doc, "orders").Priorities[0].History.Admitted; len(got) != historyLength || slices.Max(got) != 0 {
+			t.Errorf("without calls since: got %v want %d zeros", got, historyLength)
+		}
+		_, data, err := host(t, p).subscribe(t).next()
+		if got := fmt.Sprint(data["throttles"].([]any)[1].(map[string]any)["history"].([]any)[0]); got != "[0 0 0 0]" || err != nil {
+			t.Errorf("stream: got %s, %v want a 0 for each series, which takes no memory", got, err)
 		}
 	})
 }

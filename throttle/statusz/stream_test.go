@@ -1,9 +1,7 @@
 package statusz
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -150,15 +148,8 @@ func TestStream_deadClient(t *testing.T) {
 		p := New()
 		defer p.Close()
 		newThrottle(t, p, throttle.Config{Name: "orders"})
-		s := host(t, p)
-		dead, err := s.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dead.Close()
-		if _, err := io.WriteString(dead, "GET /?format=stream HTTP/1.1\r\nHost: site\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		s, answering := audited(t, p)
+		defer s.ask(t, "/?format=stream").Close()
 		synctest.Wait()
 		viewer := s.subscribe(t)
 		started := time.Now()
@@ -170,10 +161,8 @@ func TestStream_deadClient(t *testing.T) {
 		if took := time.Since(started); took != 59*sampleInterval {
 			t.Errorf("got 60 events in %v, want 59s: the dead client is in the way", took)
 		}
-		p.subscribers.mu.Lock()
-		defer p.subscribers.mu.Unlock()
-		if p.subscribers.streams != 1 {
-			t.Errorf("got %d streams want 1: the dead client is still there", p.subscribers.streams)
+		if got := answering.Load(); got != 1 {
+			t.Errorf("got %d streams want 1: the dead client is still there", got)
 		}
 	})
 }
@@ -193,31 +182,6 @@ func TestStream_serverTimeouts(t *testing.T) {
 		}
 	})
 }
-
-// TestStream_slowClient has a client that lags a minute behind and takes every chunk in time.
-func TestStream_slowClient(t *testing.T) {
-	s := newSampler(&registry{}, process{})
-	at := s.latest.Load().event
-	for lag := range maxLag + 2 {
-		st := &stream{chunkWriter: chunkWriter{w: discard{}, control: http.NewResponseController(discard{})}, sampler: s, last: at}
-		err := st.send([]byte("data"))
-		if want := lag > maxLag; errors.Is(err, errTooSlow) != want {
-			t.Errorf("%d events behind: got error %v, want too slow: %v", lag, err, want)
-		}
-		last := s.latest.Load().event
-		next := newEvent(last.number+1, nil)
-		s.latest.Store(&sample{event: next})
-		last.setNext(next)
-	}
-}
-
-// discard is an http.ResponseWriter that can flush, and has nothing else.
-type discard struct{}
-
-func (discard) Header() http.Header         { return http.Header{} }
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
-func (discard) WriteHeader(int)             {}
-func (discard) Flush()                      {}
 
 // mute is an http.ResponseWriter that cannot flush.
 type mute struct {

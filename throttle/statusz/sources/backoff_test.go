@@ -3,7 +3,6 @@ package sources
 import (
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,22 +132,4 @@ func TestReadableDelay(t *testing.T) {
 			t.Errorf("%v: got %v %s want %s", d, value, unit, want)
 		}
 	}
-}
-
-// TestBackoff_concurrent reads while others count: no difference is negative.
-func TestBackoff_concurrent(t *testing.T) {
-	r := backoff.Must(backoff.New(backoff.Config{Name: "table", InitialInterval: time.Microsecond, MaxInterval: 2 * time.Microsecond}))
-	source := Backoff(r)
-	var looking sync.WaitGroup
-	for range 8 {
-		looking.Go(func() {
-			for range 200 {
-				end(t, r, backoff.Success, backoff.Throttled)
-				if s := source.Status(); s.Level == statusz.Bad || s.Figures[1].Value > 1e9 {
-					t.Errorf("got %s, %v want it to hold back", s.State, s.Figures)
-				}
-			}
-		})
-	}
-	looking.Wait()
 }
