@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -205,58 +204,9 @@ func TestRegistry_End(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// TestSource_sumNeverFalls has members join, count, leave, and count on, during two readers.
-func TestSource_sumNeverFalls(t *testing.T) {
-	r := newRegistry(false)
-	r.Join(newCounter("db", 0, 0))
-	s := r.Of(&counter{name: "db"})
-	var workers, readers sync.WaitGroup
-	for range 4 {
-		workers.Go(func() {
-			for range 100 {
-				c := newCounter("db", 0, 0)
-				r.Join(c)
-				var users sync.WaitGroup
-				users.Go(func() { c.calls.Add(1); runtime.Gosched(); c.calls.Add(1) })
-				users.Go(func() { r.Leave(c) })
-				users.Wait()
-			}
-		})
-	}
-	done := make(chan struct{})
-	for range 2 {
-		readers.Go(func() {
-			for last, over := int64(0), false; !over; {
-				select {
-				case <-done:
-					over = true
-				default:
-				}
-				got, _, err := s.Read()
-				if err != nil || got[0] < last {
-					t.Errorf("got %v, error %v after %d", got, err, last)
-				}
-				last = got[0]
-			}
-		})
-	}
-	workers.Wait()
-	close(done)
-	readers.Wait()
-	want(t, r, "db", s.mustRead())
-	if s.lenDraining() != 0 {
-		t.Errorf("got %d draining want 0", s.lenDraining())
-	}
-}
-
 func (s *Source[M, S, R, D]) lenDraining() int {
 	_, draining := s.Len()
 	return draining
-}
-
-func (s *Source[M, S, R, D]) mustRead() R {
-	sum, _, _ := s.Read()
-	return sum
 }
 
 // TestRegistry_leavesOfManyThatAreBusy: the time of a Leave does not grow with the members that drain.

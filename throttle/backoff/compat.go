@@ -20,9 +20,6 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	now := time.Now()
 	r.resetIdle(now) // a step of its own
 	r.update(func() {
@@ -41,9 +38,6 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 	ctx, err := r.checkArgs(ctx)
 	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
 		return err
 	}
 	step := r.update(func() {

@@ -60,7 +60,7 @@ func Must(r *Responsive, err error) *Responsive {
 // valid reports whether New created r.
 func (r *Responsive) valid() bool { return r != nil && r.closed != nil }
 
-// checkArgs returns the context to use, or an error if New did not create r.
+// checkArgs returns the context to use, or an error if New did not create r, or if the context has ended.
 func (r *Responsive) checkArgs(ctx context.Context) (context.Context, error) {
 	if !r.valid() {
 		return ctx, errNil
@@ -68,7 +68,7 @@ func (r *Responsive) checkArgs(ctx context.Context) (context.Context, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return ctx, nil
+	return ctx, ctx.Err()
 }
 
 // Name returns Config.Name.

@@ -16,9 +16,6 @@ func (r *Responsive) Wait(ctx context.Context) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	if err := ctx.Err(); err != nil {
-		return Permit{}, err
-	}
 	select {
 	case <-r.closed:
 		return Permit{}, ErrClosed

@@ -2,7 +2,6 @@ package statusz
 
 import (
 	"cmp"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,29 +29,34 @@ type process struct {
 	Processor *processorDocument `json:"processor,omitempty"` // once it has served calls
 }
 
+// headDocument is what seldom changes in a row. The stream has it apart from the rest.
+type headDocument struct {
+	Name            string  `json:"name"`
+	Policy          string  `json:"policy"`
+	Mode            string  `json:"mode"`
+	Instances       int     `json:"instances"`
+	Mixed           bool    `json:"mixed"`
+	Ratio           float64 `json:"ratio"`
+	MinimumRate     float64 `json:"minimum_rate"`
+	TargetRejection float64 `json:"target_rejection"`
+	WindowSeconds   float64 `json:"window_seconds"`
+	Alert           string  `json:"alert"`
+	Background      float64 `json:"background"`
+	StateSince      string  `json:"state_since"`
+	ProcessorWait   float64 `json:"processor_wait_seconds"`
+	Exempt          uint64  `json:"exempt"`
+	LoadSent        string  `json:"load_sent,omitempty"`     // to clients: calm or overloaded
+	LoadReceived    string  `json:"load_received,omitempty"` // of the backend: a word of throttle.ReceivedStats
+}
+
 type throttleDocument struct {
-	id              uint64
-	Name            string             `json:"name"`
-	Policy          string             `json:"policy"`
-	Mode            string             `json:"mode"`
-	Instances       int                `json:"instances"`
-	Mixed           bool               `json:"mixed"`
-	Ratio           float64            `json:"ratio"`
-	MinimumRate     float64            `json:"minimum_rate"`
-	TargetRejection float64            `json:"target_rejection"`
-	WindowSeconds   float64            `json:"window_seconds"`
-	Alert           string             `json:"alert"`
-	Background      float64            `json:"background"`
-	StateSince      string             `json:"state_since"`
-	ProcessorWait   float64            `json:"processor_wait_seconds"`
-	Exempt          uint64             `json:"exempt"`
-	LoadSent        string             `json:"load_sent,omitempty"`     // to clients: calm or overloaded
-	LoadReceived    string             `json:"load_received,omitempty"` // of the backend: a word of throttle.ReceivedStats
-	Slow            *slowDocument      `json:"slow,omitempty"`
-	Tenants         *tenantsDocument   `json:"tenants,omitempty"` // of throttle.WithTenant
-	Priorities      []priorityDocument `json:"priorities"`
-	Members         []memberDocument   `json:"members"`         // of a Group, worst first
-	MembersOmitted  int                `json:"members_omitted"` // members beyond those
+	id uint64
+	headDocument
+	Slow           *slowDocument      `json:"slow,omitempty"`
+	Tenants        *tenantsDocument   `json:"tenants,omitempty"` // of throttle.WithTenant
+	Priorities     []priorityDocument `json:"priorities"`
+	Members        []memberDocument   `json:"members"`         // of a Group, worst first
+	MembersOmitted int                `json:"members_omitted"` // members beyond those
 }
 
 type priorityDocument struct {
@@ -148,15 +152,18 @@ type transitionDocument struct {
 // documentOf returns the document of a row, without rates and history.
 func documentOf(r *rowStats) throttleDocument {
 	doc := throttleDocument{
-		id: r.id, Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
-		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
-		TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
-		Alert: r.state.Alert.String(), Background: math.Round(1000*r.state.Background) / 1000, StateSince: timestamp(r.state.Since),
-		ProcessorWait: r.processor.Seconds(), Exempt: r.exempt, LoadSent: r.told, LoadReceived: r.received,
+		id: r.id,
+		headDocument: headDocument{
+			Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
+			Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
+			TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
+			Alert: r.state.Alert.String(), Background: thousandths(r.state.Background), StateSince: timestamp(r.state.Since),
+			ProcessorWait: r.processor.Seconds(), Exempt: r.exempt, LoadSent: r.told, LoadReceived: r.received,
+		},
 		Priorities: make([]priorityDocument, len(r.priorities)),
 	}
 	for p := range r.priorities {
-		doc.Priorities[p] = r.priorities[p].document()
+		doc.Priorities[p] = priorityDocumentOf(&r.priorities[p])
 	}
 	doc.addSlow(r)
 	doc.addTenants(r)
@@ -164,7 +171,8 @@ func documentOf(r *rowStats) throttleDocument {
 	return doc
 }
 
-func (s *prioritySums) document() priorityDocument {
+// priorityDocumentOf returns the document of one priority, summed over the throttles of a row.
+func priorityDocumentOf(s *throttle.PriorityStats) priorityDocument {
 	ended := s.Ended
 	for _, shadow := range s.ShadowShed.All() {
 		ended.Merge(shadow)

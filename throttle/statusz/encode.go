@@ -74,14 +74,10 @@ func (s *snapshot) encodeStream() []byte {
 // appendTo appends the row with its current figures and its history.
 func (r *rowState) appendTo(b []byte) []byte {
 	b = append(append(b, '{'), r.head...)
-	if r.members != nil {
-		b = append(append(b, ','), r.members...)
-	}
-	if r.slow != nil {
-		b = append(append(b, `,"slow":`...), r.slow...)
-	}
-	if r.tenants != nil {
-		b = append(append(b, `,"tenants":`...), r.tenants...)
+	for _, part := range [][]byte{r.members, r.slow, r.tenants} {
+		if part != nil {
+			b = append(append(b, ','), part...)
+		}
 	}
 	b = append(b, `,"figures":[`...)
 	for p := range r.priorities {
@@ -160,6 +156,18 @@ func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
 	r.appendTenants(doc, d)
 }
 
+// appendPart appends a part of the row to those of other rows, if it has changed since last.
+func (r *rowState) appendPart(parts []byte, last *[]byte, now []byte) []byte {
+	if bytes.Equal(now, *last) {
+		return parts
+	}
+	*last = now
+	return appendItem(parts, func(b []byte) []byte {
+		b = strconv.AppendUint(append(b, `{"id":`...), r.id, 10)
+		return append(append(append(b, ','), now...), '}')
+	})
+}
+
 // encodeHead encodes the settings of a row as the fields of a JSON object, without braces.
 func encodeHead(doc *throttleDocument) []byte {
 	names := make([]string, len(doc.Priorities))
@@ -167,29 +175,10 @@ func encodeHead(doc *throttleDocument) []byte {
 		names[p] = doc.Priorities[p].Priority
 	}
 	head, err := json.Marshal(struct {
-		ID         uint64   `json:"id"`
-		Name       string   `json:"name"`
-		Policy     string   `json:"policy"`
-		Mode       string   `json:"mode"`
-		Instances  int      `json:"instances"`
-		Mixed      bool     `json:"mixed"`
-		Ratio      float64  `json:"ratio"`
-		Minimum    float64  `json:"minimum_rate"`
-		Rejection  float64  `json:"target_rejection"`
-		Window     float64  `json:"window_seconds"`
-		Alert      string   `json:"alert"`
-		Background float64  `json:"background"`
-		Since      string   `json:"state_since"`
-		Wait       float64  `json:"processor_wait_seconds"`
-		Exempt     uint64   `json:"exempt"`
-		Told       string   `json:"load_sent,omitempty"`
-		Received   string   `json:"load_received,omitempty"`
+		ID uint64 `json:"id"`
+		headDocument
 		Priorities []string `json:"priorities"`
-	}{
-		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
-		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince,
-		doc.ProcessorWait, doc.Exempt, doc.LoadSent, doc.LoadReceived, names,
-	})
+	}{doc.id, doc.headDocument, names})
 	if err != nil { // unreachable, as in encode
 		return nil
 	}

@@ -1,7 +1,6 @@
 package statusz
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -87,12 +86,5 @@ func (r *rowState) appendMembers(doc *throttleDocument, d *delta) {
 	}
 	members := strconv.AppendInt([]byte(`"members_omitted":`), int64(doc.MembersOmitted), 10)
 	members = appendJSON(append(members, `,"members":`...), doc.Members)
-	if bytes.Equal(members, r.members) {
-		return
-	}
-	r.members = members
-	d.members = appendItem(d.members, func(b []byte) []byte {
-		b = strconv.AppendUint(append(b, `{"id":`...), r.id, 10)
-		return append(append(append(b, ','), members...), '}')
-	})
+	d.members = r.appendPart(d.members, &r.members, members)
 }

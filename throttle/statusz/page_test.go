@@ -16,33 +16,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestServe_methods(t *testing.T) {
-	p := New()
-	defer p.Close()
-	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
-		w := request(p, method, "/")
-		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: got status %d, Allow %q, want 405, GET, HEAD", method, w.Code, w.Header().Get("Allow"))
-		}
-	}
-}
-
-func TestServe_securityHeaders(t *testing.T) {
-	p := New()
-	defer p.Close()
-	for _, target := range []string{"/", "/?format=json", "/?format=xml"} {
-		h := request(p, http.MethodGet, target).Header()
-		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept", "Content-Security-Policy": p.csp,
-		} {
-			if got := h.Get(name); got != want {
-				t.Errorf("%s: got %s %q want %q", target, name, got, want)
-			}
-		}
-	}
-}
-
 func TestServe_format(t *testing.T) {
 	const (
 		html   = "text/html; charset=utf-8"

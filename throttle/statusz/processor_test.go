@@ -65,14 +65,14 @@ func TestProcessor_rows(t *testing.T) {
 
 // TestCauses has shed calls of causes that most throttles do not have, which the rates include.
 func TestCauses(t *testing.T) {
-	var s prioritySums
+	var s throttle.PriorityStats
 	s.Shed.Add(throttle.CauseOwn, 1)
 	s.Shed.Add(throttle.CauseProcessor, 7)
 	s.Shed.Add(throttle.CauseTold, 2)
 	if err := json.Unmarshal([]byte(`{"processor": [{"outcome": "accepted", "fault": "none", "calls": 8}]}`), &s.ShadowShed); err != nil {
 		t.Fatal(err)
 	}
-	doc := s.document()
+	doc := priorityDocumentOf(&s)
 	if want := (causeDocument{Own: 1, Processor: 7, Told: 2}); doc.Shed != want || doc.Shed.sum() != 10 {
 		t.Errorf("got shed %+v want %+v", doc.Shed, want)
 	}

@@ -103,8 +103,8 @@ type rowStats struct {
 	told       string               // what the open members say to their clients; empty if nothing
 	received   string               // what their backends say; empty if nothing
 	tenants    throttle.TenantDemand
-	priorities []prioritySums
-	members    worstMembers // throttles with a key; empty if there is no Group
+	priorities []throttle.PriorityStats // sums
+	members    worstMembers             // throttles with a key; empty if there is no Group
 }
 
 // settings are the configured values of a throttle.
@@ -118,11 +118,6 @@ type settings struct {
 	slow      time.Duration
 	auto      bool
 	gate      string
-}
-
-// prioritySums is one priority summed over the throttles of a row.
-type prioritySums struct {
-	throttle.PriorityStats
 }
 
 // with returns the row with one more throttle. A closed throttle adds only its counters. A throttle
@@ -199,11 +194,11 @@ func settingsOf(s *throttle.Stats) settings {
 
 // addStats adds the Stats of one throttle to the sums. The current values (probability, window,
 // calls in flight) are added only if the throttle is open.
-func addStats(to []prioritySums, stats *throttle.Stats, open bool) []prioritySums {
+func addStats(to []throttle.PriorityStats, stats *throttle.Stats, open bool) []throttle.PriorityStats {
 	for p := range stats.Priorities {
 		from := &stats.Priorities[p]
 		if p == len(to) {
-			to = append(to, prioritySums{PriorityStats: throttle.PriorityStats{Priority: from.Priority}})
+			to = append(to, throttle.PriorityStats{Priority: from.Priority})
 		}
 		to[p].Merge(from, open)
 	}

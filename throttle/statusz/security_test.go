@@ -87,20 +87,28 @@ func wantLines(t *testing.T, stream io.Reader, events int) {
 	}
 }
 
-// TestSecurity_otherOrigins asks as a page of another site would. No header may let that page read the response.
-func TestSecurity_otherOrigins(t *testing.T) {
+// TestSecurity_headers asks as a page of another site would. No header may let that page read the response, or change anything.
+func TestSecurity_headers(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, target := range []string{"/", "/?format=json", "/?format=json&callback=owned", "/?format=nothing"} {
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost} {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH", "TRACE"} {
 			w := request(p, method, target, "Origin", "https://evil.example", "Access-Control-Request-Method", "GET", "Sec-Fetch-Site", "cross-site")
 			for name := range w.Header() {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("%s %s: got %s, want none", method, target, name)
 				}
 			}
-			if got := w.Header().Get("Cross-Origin-Resource-Policy"); got != "same-origin" {
-				t.Errorf("%s %s: got Cross-Origin-Resource-Policy %q want same-origin", method, target, got)
+			for name, want := range map[string]string{
+				"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+				"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept", "Content-Security-Policy": p.csp,
+			} {
+				if got := w.Header().Get(name); got != want {
+					t.Errorf("%s %s: got %s %q want %q", method, target, name, got, want)
+				}
+			}
+			if reads := method == "GET" || method == "HEAD"; !reads && (w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD") {
+				t.Errorf("%s %s: got status %d, Allow %q, want 405, GET, HEAD", method, target, w.Code, w.Header().Get("Allow"))
 			}
 			if strings.Contains(w.Body.String(), "owned") {
 				t.Errorf("%s %s: the query is in the answer", method, target)

@@ -1,9 +1,7 @@
 package statusz
 
 import (
-	"bytes"
 	"math"
-	"strconv"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -63,23 +61,16 @@ func (r *rowState) appendSlow(doc *throttleDocument, d *delta) {
 	if doc.Slow == nil && r.slow == nil {
 		return
 	}
-	slow := []byte("null")
+	var state any
 	if doc.Slow != nil {
 		var calls []*slowCallsDocument
 		for p := range doc.Priorities {
 			calls = append(calls, doc.Priorities[p].Slow)
 		}
-		slow = appendJSON(nil, struct {
+		state = struct {
 			*slowDocument
 			Calls []*slowCallsDocument `json:"calls"`
-		}{doc.Slow, calls})
+		}{doc.Slow, calls}
 	}
-	if bytes.Equal(slow, r.slow) {
-		return
-	}
-	r.slow = slow
-	d.slow = appendItem(d.slow, func(b []byte) []byte {
-		b = append(strconv.AppendUint(append(b, `{"id":`...), r.id, 10), `,"slow":`...)
-		return append(append(b, slow...), '}')
-	})
+	d.slow = r.appendPart(d.slow, &r.slow, appendJSON([]byte(`"slow":`), state))
 }

@@ -1,7 +1,6 @@
 package statusz
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -169,33 +168,6 @@ func TestResponse_tooMany(t *testing.T) {
 			if got := request(p, http.MethodGet, target).Code; got != http.StatusOK {
 				t.Errorf("GET %s after they were dropped: got status %d want 200", target, got)
 			}
-		}
-	})
-}
-
-// TestResponse_deadlinesAreReset sends another request on a connection whose write deadline has passed.
-func TestResponse_deadlinesAreReset(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		s, dials := host(t, p), 0
-		s.client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			return s.dial()
-		}
-		for range 3 {
-			response, err := s.client.Get("http://site/?format=json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, response.Body); err != nil {
-				t.Error(err)
-			}
-			_ = response.Body.Close()
-			time.Sleep(2 * writeTimeout)
-		}
-		if dials != 1 {
-			t.Errorf("got %d connections want 1", dials)
 		}
 	})
 }

@@ -1,10 +1,6 @@
 package statusz
 
 import (
-	"bytes"
-	"math"
-	"strconv"
-
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -53,7 +49,7 @@ func (d *throttleDocument) addTenants(r *rowStats) {
 		d.Tenants.Shed += r.priorities[p].Tenants.Shed
 	}
 	for _, t := range r.tenants.Top {
-		d.Tenants.Top = append(d.Tenants.Top, tenantDocument{t.ID, t.Key, math.Round(1000*t.Share) / 1000, t.Above})
+		d.Tenants.Top = append(d.Tenants.Top, tenantDocument{t.ID, t.Key, thousandths(t.Share), t.Above})
 	}
 }
 
@@ -62,13 +58,5 @@ func (r *rowState) appendTenants(doc *throttleDocument, d *delta) {
 	if doc.Tenants == nil && r.tenants == nil {
 		return
 	}
-	tenants := appendJSON(nil, doc.Tenants)
-	if bytes.Equal(tenants, r.tenants) {
-		return
-	}
-	r.tenants = tenants
-	d.tenants = appendItem(d.tenants, func(b []byte) []byte {
-		b = append(strconv.AppendUint(append(b, `{"id":`...), r.id, 10), `,"tenants":`...)
-		return append(append(b, tenants...), '}')
-	})
+	d.tenants = r.appendPart(d.tenants, &r.tenants, appendJSON([]byte(`"tenants":`), doc.Tenants))
 }
