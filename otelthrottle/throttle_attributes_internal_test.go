@@ -17,4 +17,12 @@ func TestArraysHaveEveryWord(t *testing.T) {
 			t.Errorf("%s: got the word %s beyond the end of the arrays", value, word)
 		}
 	}
+	loads := loadStates()
+	for _, load := range []throttle.ReceivedStats{
+		{}, {Known: true, Calm: true}, {Known: true}, {Known: true, Overloaded: true}, {Known: true, Doubted: true},
+	} {
+		if slices.Contains(loads[:], load.String()) != load.Known {
+			t.Errorf("load %v: got a series %v want %v", load, !load.Known, load.Known)
+		}
+	}
 }

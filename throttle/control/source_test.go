@@ -71,7 +71,7 @@ func TestWatchFunc_refuses(t *testing.T) {
 			t.Errorf("got error %v want %s", err, want)
 		}
 	}
-	if err := c.WatchFunc(t.Context(), "x", 0, read); err != nil {
+	if err := c.WatchFunc(t.Context(), "x", time.Second, read); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Watch(t.Context(), "control.json"); err == nil {

@@ -1,6 +1,7 @@
 package statusz
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,9 @@ func TestRegistry_releasesThrottles(t *testing.T) {
 	th = nil
 	wantCollected("a closed throttle", closed)
 	_ = p.Close()
+	if _, _, err := p.subscribers.subscribe(true, p.newSampler, p.done); !errors.Is(err, errClosed) {
+		t.Errorf("a request that came in just before: got error %v want %v", err, errClosed)
+	}
 	open = nil
 	wantCollected("a closed page", left)
 	runtime.KeepAlive(p)
