@@ -141,11 +141,14 @@ func TestSampledSpanAllocatesLittle(t *testing.T) {
 	}
 }
 
-// wantAllocs fails the test if a call allocates more often than most.
+// wantAllocs fails the test if a call allocates more often than most. On a busy machine other goroutines may allocate meanwhile, so it
+// counts again then.
 func wantAllocs(t *testing.T, most float64, call func()) {
 	t.Helper()
 	got := allocs(call) / callsPerRun
-	t.Logf("%v allocations", got)
+	for again := 0; got > most && again < 3; again++ {
+		got = allocs(call) / callsPerRun
+	}
 	if got > most {
 		t.Errorf("allocations of a call: got %v want at most %v", got, most)
 	}
@@ -167,6 +170,7 @@ func TestHooksAllocateNothing(t *testing.T) {
 			p, _ := r.Wait(ctx)
 			p.Finish(backoff.Success)
 		},
+		"a denial":                        func() { _, _ = limiter.DecideAtMost(ctx, "", 2) },
 		"a call through a closed circuit": func() { _ = m.CanExecute(ctx, breaker.Key{ID: "a"}) },
 	} {
 		t.Run(name, func(t *testing.T) { wantAllocs(t, 0, call) })

@@ -169,6 +169,9 @@ func TestEndingsOfThePage(t *testing.T) {
 			continue
 		}
 		times(1, th, throttle.High, err)
+		if err != nil {
+			times(1, th, throttle.High, fmt.Errorf("user 17: %w", err)) // ends in the same way
+		}
 	}
 	wantOnPage(t, fmt.Sprintf("By default, calls have %d ways to end", len(l.read(t).of(semconv.MetricCallDuration))))
 }

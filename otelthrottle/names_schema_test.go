@@ -2,11 +2,8 @@ package otelthrottle_test
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -56,30 +53,6 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 		t.Fatal(err)
 	}
 	return th
-}
-
-// TestErrorTypesAreAClosedSet ends a call with every fault.
-func TestErrorTypesAreAClosedSet(t *testing.T) {
-	want := []string{
-		"_OTHER", "authentication", "availability", "bad", "canceled", "conflict", "missing", "panic", "permission",
-		"precondition", "quota", "shed", "timeout", "unimplemented",
-	}
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
-	for _, err := range errorsOfEveryFault() {
-		times(1, th, throttle.High, err)
-		times(1, th, throttle.High, fmt.Errorf("user 17: %w", err))
-	}
-	found := map[string]bool{}
-	for key := range l.read(t).of(semconv.MetricCalls).positive() {
-		if _, after, ok := strings.Cut(key, "error.type="); ok {
-			found[after[:strings.IndexAny(after, ",}")]] = true
-		}
-	}
-	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
-		t.Errorf("error.type: got %q want %q", got, want)
-	}
-	equal(t, "kinds of faults", len(want), int(throttle.FaultOther))
 }
 
 // TestBoundsOfHistograms are a part of the names of series in Prometheus.

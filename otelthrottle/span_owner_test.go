@@ -41,7 +41,6 @@ func TestThrottlesInsideEachOther(t *testing.T) {
 		{"outer filtered", setup{options: []otelthrottle.Option{keepOnly("inner")}}, same, []string{"throttle inner"}},
 		{"inner dropped", setup{sampler: dropping("throttle inner")}, same, []string{"throttle outer"}},
 		{"outer dropped", setup{sampler: dropping("throttle outer")}, same, nil},
-		{"without spans", setup{options: []otelthrottle.Option{otelthrottle.WithoutSpans()}}, same, nil},
 		{"outer dropped, root spans", setup{
 			sampler: dropping("throttle outer"), options: []otelthrottle.Option{otelthrottle.WithRootSpans()},
 		}, same, []string{"throttle inner"}},
@@ -57,7 +56,6 @@ func TestThrottlesInsideEachOther(t *testing.T) {
 			detached,
 			[]string{"throttle outer"},
 		},
-		{"span of no trace between", setup{}, detached, []string{"throttle outer"}},
 		{"unsampled span between", setup{sampler: dropping("between")}, userSpan, []string{"throttle outer"}},
 	}
 	for _, tt := range tests {
@@ -102,11 +100,9 @@ func TestSeveralAdaptersKeepToTheirOwnSpans(t *testing.T) {
 		joined  bool                  // else each throttle has its own
 		want    []string
 	}{
-		{"inner throttle's without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, false, []string{"throttle outer"}},
 		{"inner throttle's filters", []otelthrottle.Option{keepOnly("outer")}, false, []string{"throttle outer"}},
 		{"inner throttle's with spans", nil, false, []string{"throttle outer", "throttle inner"}},
 		{"joined, the second without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, true, []string{"throttle outer", "throttle inner"}},
-		{"joined, the second filters", []otelthrottle.Option{keepOnly("none")}, true, []string{"throttle outer", "throttle inner"}},
 		{"joined, both with spans", nil, true, []string{"throttle outer", "throttle outer", "throttle inner", "throttle inner"}},
 	}
 	for _, tt := range tests {

@@ -15,24 +15,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// parent is a kind of parent that a call may have.
-type parent struct {
-	name    string
-	sampler sdktrace.Sampler
-	start   func(*lab, context.Context) context.Context
-	plain   int // spans of the throttle's
-	roots   int // the same, with WithRootSpans
-}
-
-func parents() []parent {
+// TestSpanNeedsARecordingParent makes one call under every kind of parent.
+func TestSpanNeedsARecordingParent(t *testing.T) {
 	none := func(_ *lab, ctx context.Context) context.Context { return ctx }
 	request := func(l *lab, ctx context.Context) context.Context {
 		ctx, _ = l.request(ctx)
-		return ctx
-	}
-	ended := func(l *lab, ctx context.Context) context.Context {
-		ctx, span := l.request(ctx)
-		span.End()
 		return ctx
 	}
 	remote := func(_ *lab, ctx context.Context) context.Context {
@@ -46,40 +33,23 @@ func parents() []parent {
 		}
 		return sdktrace.RecordAndSample
 	})
-	return []parent{
+	for _, tt := range []struct {
+		name         string
+		sampler      sdktrace.Sampler
+		parent       func(*lab, context.Context) context.Context
+		plain, roots int // spans of the throttle, and with WithRootSpans
+	}{
 		{"none", nil, none, 0, 1},
 		{"sampled", nil, request, 1, 1},
 		{"unsampled", sdktrace.ParentBased(sdktrace.NeverSample()), request, 0, 0},
 		{"recorded but not sampled", recorded, request, 1, 1},
 		{"remote and sampled", nil, remote, 0, 1},
-		{"ended", nil, ended, 0, 1},
 		{"sampled, own span dropped", dropping("throttle db"), request, 0, 0},
-	}
-}
-
-// TestSpanNeedsARecordingParent makes one call under every kind of parent.
-func TestSpanNeedsARecordingParent(t *testing.T) {
-	for _, p := range parents() {
-		for _, variant := range []struct {
-			name    string
-			options []otelthrottle.Option
-			want    int
-		}{
-			{"default", nil, p.plain},
-			{"with root spans", []otelthrottle.Option{otelthrottle.WithRootSpans()}, p.roots},
-		} {
-			t.Run(p.name+"/"+variant.name, func(t *testing.T) {
-				l := newLab(t, setup{options: variant.options, sampler: p.sampler})
-				th := l.throttle(t, throttle.Config{Name: "db"})
-				_ = th.Do(p.start(l, t.Context()), throttle.High, succeed)
-				got := 0
-				for _, s := range l.spans.Ended() {
-					if s.Name() == "throttle db" {
-						got++
-					}
-				}
-				equal(t, "spans of the throttle", got, variant.want)
-			})
+	} {
+		for i, options := range [][]otelthrottle.Option{nil, {otelthrottle.WithRootSpans()}} {
+			l := newLab(t, setup{options: options, sampler: tt.sampler})
+			_ = l.throttle(t, throttle.Config{Name: "db"}).Do(tt.parent(l, t.Context()), throttle.High, succeed)
+			equal(t, tt.name+": spans that have ended", len(l.spans.Ended()), []int{tt.plain, tt.roots}[i])
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -75,6 +74,3 @@ func everyOutcome(t testing.TB, r *backoff.Responsive) {
 	end(t.Context(), t, r, backoff.ThrottledFor(time.Hour))
 	giveUp(t.Context(), t, r)
 }
-
-// sleeps is the histogram of the backoff called table.
-const sleeps = semconv.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"

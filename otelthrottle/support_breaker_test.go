@@ -2,7 +2,6 @@ package otelthrottle_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -62,14 +61,5 @@ func admit(t testing.TB, m *breaker.Manager, k breaker.Key) {
 	t.Helper()
 	if err := m.CanExecute(context.Background(), k); err != nil {
 		t.Fatalf("CanExecute(%v): got error %v want nil", k, err)
-	}
-}
-
-// refuse makes a call that must be refused.
-func refuse(ctx context.Context, t testing.TB, m *breaker.Manager, k breaker.Key) {
-	t.Helper()
-	var shed *breaker.ShedError
-	if err := m.CanExecute(ctx, k); !errors.As(err, &shed) {
-		t.Fatalf("CanExecute(%v): got error %v want a ShedError", k, err)
 	}
 }

