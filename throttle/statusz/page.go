@@ -1,7 +1,6 @@
 package statusz
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -28,9 +27,9 @@ var files embed.FS
 // request with 503.
 type Page struct {
 	html        []byte
-	controls    atomic.Pointer[controls] // nil without Control
-	runbooks    atomic.Pointer[runbooks] // nil without Runbooks
-	csp         string                   // Content-Security-Policy
+	controls    atomic.Pointer[http.Handler] // nil without Control
+	runbooks    atomic.Pointer[http.Handler] // nil without Runbooks
+	csp         string                       // Content-Security-Policy
 	process     process
 	stats       func() throttle.ProcessorStats // throttle.Processor, except in tests
 	registry    registry
@@ -84,25 +83,30 @@ func (p *Page) Add(s Source) (remove func()) {
 	return p.registry.add(s)
 }
 
-// controls is the handler of a control, and the page with its controls.
-type controls struct {
-	handler http.Handler
-	html    []byte
-}
-
 // Control serves h, the handler of a control.Control, at ?format=control of the page. The page then
 // has fields for mode, ratio, minimum rate and slow calls of each throttle, and shows which values
 // an operator has set. H decides who may use them. Nil removes the controls. Without Control the
 // page is read-only.
 func (p *Page) Control(h http.Handler) {
-	if !p.valid() {
-		return
+	if p.valid() {
+		setHandler(&p.controls, h)
 	}
+}
+
+// Runbooks serves h, such as dashboards.Runbooks, at ?format=runbooks of the page, and links to it. So the
+// runbooks of the release that runs can be read where the service can be reached. Nil removes the link.
+func (p *Page) Runbooks(h http.Handler) {
+	if p.valid() {
+		setHandler(&p.runbooks, h)
+	}
+}
+
+func setHandler(to *atomic.Pointer[http.Handler], h http.Handler) {
 	if h == nil {
-		p.controls.Store(nil)
+		to.Store(nil)
 		return
 	}
-	p.controls.Store(&controls{h, bytes.Replace(p.html, []byte("<body>"), []byte("<body data-control>"), 1)})
+	to.Store(&h)
 }
 
 // Close ends the sampling and all streams at once, and responses in flight within ten seconds. From

@@ -1,10 +1,12 @@
 package statusz
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +21,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !p.valid():
 		http.Error(w, "statusz: the Page is nil or was not made with New", http.StatusServiceUnavailable)
 		return
-	case p.serveControl(w, r), p.serveRunbooks(w, r):
+	case p.serveHandler(w, r):
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
@@ -45,13 +47,19 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveControl lets the handler of Control answer, if the request is for it.
-func (p *Page) serveControl(w http.ResponseWriter, r *http.Request) bool {
-	c := p.controls.Load()
-	if c == nil || p.closed() || r.URL.Query().Get("format") != "control" {
+// serveHandler lets the handler of Control or Runbooks answer, if the request is for it.
+func (p *Page) serveHandler(w http.ResponseWriter, r *http.Request) bool {
+	var h *http.Handler
+	switch r.URL.Query().Get("format") {
+	case "control":
+		h = p.controls.Load()
+	case "runbooks":
+		h = p.runbooks.Load()
+	}
+	if h == nil || p.closed() {
 		return false
 	}
-	c.handler.ServeHTTP(w, r)
+	(*h).ServeHTTP(w, r)
 	return true
 }
 
@@ -101,11 +109,20 @@ func (p *Page) serveDocument(w http.ResponseWriter, r *http.Request, f format) {
 		p.serveJSON(w, r)
 		return
 	}
+	_ = p.newChunkWriter(w).write(p.document(), nil) // the client may have disconnected
+}
+
+// document returns the page, with its controls and with a link to the runbooks, if there are some.
+func (p *Page) document() []byte {
 	html := p.html
-	if c := p.controls.Load(); c != nil {
-		html = c.html
+	if p.controls.Load() != nil {
+		html = bytes.Replace(html, []byte("<body>"), []byte("<body data-control>"), 1)
 	}
-	_ = p.newChunkWriter(w).write(p.withRunbooks(html), nil) // the client may have disconnected
+	if p.runbooks.Load() != nil {
+		at := bytes.LastIndex(html, []byte("</p>\n</footer>"))
+		html = slices.Insert(slices.Clone(html), at, []byte(` · <a href="?format=runbooks">runbooks</a>`)...)
+	}
+	return html
 }
 
 // serveJSON answers with the latest sample, and waits for the first if there is none yet.
