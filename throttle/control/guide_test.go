@@ -98,6 +98,11 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ctl.Close() })
+	_ = throttle.Must(retry.New(retry.Config{Name: "orders"})).Close()
+	_ = throttle.Must(retry.New(retry.Config{Name: "payments"}))
+	if all := ctl.Status().Things; all[len(all)-1].Kind != "retry" || all[len(all)-1].Name != "payments" {
+		t.Errorf("by default: got %+v want the retrier that is open at the end", all)
+	}
 	if mode := stock.Stats().Mode; mode != throttle.ModeEnforce {
 		t.Errorf("by file: got %v", mode)
 	}
