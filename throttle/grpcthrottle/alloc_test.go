@@ -39,14 +39,6 @@ func (silentClient) RecvMsg(m any) error {
 	return nil
 }
 
-type silentServer struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (s silentServer) Context() context.Context { return s.ctx }
-func (silentServer) SendMsg(any) error          { return nil }
-
 // callStream is the stream of a unary call on a server.
 type callStream struct{ grpc.ServerTransportStream }
 
@@ -61,7 +53,7 @@ func subjects(tb testing.TB) map[string]func() {
 	clientUnary, clientStream := client.UnaryInterceptor(), client.StreamInterceptor()
 	serverUnary, serverStream := server.UnaryInterceptor(), server.StreamInterceptor()
 	unaryInfo, streamInfo := &grpc.UnaryServerInfo{FullMethod: buy}, &grpc.StreamServerInfo{FullMethod: talk}
-	ss := &silentServer{ctx: ctx}
+	ss := &sink{ctx: ctx}
 	_ = shedding.UnaryInterceptor()(low, buy, nil, nil, nil, invoked)
 	spoil(tb, member(tb, shedding.Group(), ""), throttle.Low)
 	shedUnary := shedding.UnaryInterceptor()

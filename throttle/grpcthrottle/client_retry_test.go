@@ -44,13 +44,13 @@ func TestRetryPolicyOfGRPC(t *testing.T) {
 		{"a shed is not", true, 0, 1, 0},
 		{"a shed may be, after a while", true, 2 * time.Second, 4, 6 * time.Second},
 	} {
-		for _, kind := range []string{"unary", "stream"} {
-			t.Run(tt.name+", "+kind, func(t *testing.T) {
+		for _, method := range []string{buy, talk} {
+			t.Run(tt.name+", "+method, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					attempts := 0
 					client := newClient(t, grpcthrottle.ClientConfig{})
 					server := newServer(t, grpcthrottle.ServerConfig{
-						Throttle: throttle.Config{Rand: always}, Pushback: tt.pushback, Trust: throttle.Trust{Default: throttle.Low},
+						Throttle: throttle.Config{Rand: always}, Pushback: tt.pushback,
 					})
 					down := status.Error(codes.Unavailable, "down")
 					p := open(t, &shop{
@@ -60,25 +60,14 @@ func TestRetryPolicyOfGRPC(t *testing.T) {
 						append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries))...)
 					if tt.shed {
 						for _, method := range []string{buy, talk} {
-							th, err := server.Group().Get(method)
-							must(t, err)
-							spoil(t, th, throttle.Low)
+							spoil(t, throttle.Must(server.Group().Get(method)), throttle.Medium)
 						}
 					}
-					began, err := time.Now(), error(nil)
-					if kind == "unary" {
-						err = p.buy(t.Context())
-					} else {
-						err = p.converse(t.Context(), talk)
-					}
-					if status.Code(err) != codes.Unavailable {
-						t.Errorf("got %v want Unavailable", err)
-					}
-					if attempts != tt.want {
-						t.Errorf("got %d attempts want %d", attempts, tt.want)
-					}
-					if took := time.Since(began); took < tt.atLeast || took > tt.atLeast+time.Second {
-						t.Errorf("got all attempts within %v want %v", took, tt.atLeast)
+					began := time.Now()
+					err := p.call(t.Context(), method)
+					took := time.Since(began)
+					if status.Code(err) != codes.Unavailable || attempts != tt.want || took < tt.atLeast || took > tt.atLeast+time.Second {
+						t.Errorf("got %v, %d attempts within %v want Unavailable, %d within %v", err, attempts, took, tt.want, tt.atLeast)
 					}
 					wants(t, "one call to the client's throttle", member(t, client.Group(), target), tally{rejected: 1})
 				})

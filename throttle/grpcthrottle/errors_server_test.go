@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,113 +16,80 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func TestServerSheds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		served := 0
-		server := newServer(t, grpcthrottle.ServerConfig{
-			Throttle: throttle.Config{Name: "inner-secret", Rand: always}, Trust: throttle.Trust{Default: throttle.Low},
-			RetryAfter: 7 * time.Second,
-		})
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { served++; return "", nil },
-			stream: func(_ string, ss grpc.ServerStream) error { served++; return echo(ss) },
-		}, server.ServerOptions())
-		must(t, p.buy(t.Context()))
-		must(t, p.converse(t.Context(), talk))
-		for _, method := range []string{buy, talk} {
-			spoil(t, member(t, server.Group(), method), throttle.Low)
-		}
-		var trailer metadata.MD
-		err := p.buy(t.Context(), grpc.Trailer(&trailer))
-		wantUnavailable(t, "unary", err, "throttle: call shed", 7*time.Second)
-		wantPushback(t, "unary", trailer, "-1")
-		if errors.Is(err, throttle.ErrShed) {
-			t.Error("a shed far away: got one of our own")
-		}
-		s, err := p.stream(t.Context(), talk)
-		must(t, err)
-		err = s.RecvMsg(new(text))
-		wantUnavailable(t, "stream", err, "throttle: call shed", 7*time.Second)
-		wantPushback(t, "stream", s.Trailer(), "-1")
-		if served != 2 {
-			t.Errorf("got %d calls served want 2: what was shed was served", served)
-		}
-		must(t, p.converse(t.Context(), fill)) // its own throttle
-	})
-}
-
-func wantPushback(t *testing.T, what string, trailer metadata.MD, want ...string) {
+func wantPushback(t *testing.T, what string, trailer metadata.MD, want string) {
 	t.Helper()
-	if got := trailer.Get("grpc-retry-pushback-ms"); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := trailer.Get("grpc-retry-pushback-ms"); fmt.Sprint(got) != "["+want+"]" {
 		t.Errorf("%s: got pushback %v want %v", what, got, want)
 	}
 }
 
-// The handlers of a server call a backend through a throttle, which sheds.
-func TestServerShedWithin(t *testing.T) {
-	shed := throttle.Must(throttle.New(throttle.Config{Name: "backend", Rand: always}))
-	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backend", Rand: always}})
-	invoke := func() error {
-		return client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
-			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
-	}
-	must(t, invoke())
-	spoil(t, shed, throttle.Medium)
-	spoil(t, member(t, client.Group(), ""), throttle.Medium)
-	bare := shed.Do(t.Context(), throttle.Medium, func(context.Context) error { return nil })
-	ours := invoke()
-	foreign := errors.Join(status.Error(codes.ResourceExhausted, "come back later"), bare)
-	for _, tt := range []struct {
-		name string
-		err  error
-	}{{"of a throttle", bare}, {"of a client", ours}, {"wrapped", fmt.Errorf("orders: %w", ours)}, {"with a status", foreign}} {
-		synctest.Test(t, func(t *testing.T) {
-			server := newServer(t, grpcthrottle.ServerConfig{RetryAfter: 3 * time.Second, Pushback: 1500 * time.Microsecond})
-			p := open(t, &shop{
-				buy:    func(context.Context, string) (string, error) { return "", tt.err },
-				stream: func(string, grpc.ServerStream) error { return tt.err },
-			}, server.ServerOptions())
-			var trailer metadata.MD
-			err := p.buy(t.Context(), grpc.Trailer(&trailer))
-			s, streamErr := p.stream(t.Context(), talk)
-			must(t, streamErr)
-			streamErr = s.RecvMsg(new(text))
-			wantPushback(t, tt.name, trailer, "1")
-			wantPushback(t, tt.name+", stream", s.Trailer(), "1")
-			for _, err := range []error{err, streamErr} {
-				if errors.Is(tt.err, foreign) {
-					if status.Code(err) != codes.ResourceExhausted {
-						t.Errorf("%s: got %v want the handler's own code", tt.name, err)
-					}
-					continue
-				}
-				wantUnavailable(t, tt.name, err, "throttle: call shed", 3*time.Second)
+// What a remote caller gets if the server sheds its call, and if the handler returns the shed of a call of its
+// own: that of a throttle, and with a status.
+func TestServer_sheds(t *testing.T) {
+	own := &throttle.ShedError{Throttle: "secret"}
+	for name, c := range map[string]struct {
+		config    grpcthrottle.ServerConfig
+		own       error // of the handler; nil: the server sheds
+		retry     time.Duration
+		pushback  string
+		ownStatus bool
+	}{
+		"default":             {grpcthrottle.ServerConfig{}, nil, time.Second, "-1", false},
+		"delays":              {grpcthrottle.ServerConfig{RetryAfter: 7 * time.Second, Pushback: 1500 * time.Microsecond}, nil, 7 * time.Second, "1", false},
+		"a nanosecond":        {grpcthrottle.ServerConfig{Pushback: 1}, nil, time.Second, "1", false},
+		"within":              {grpcthrottle.ServerConfig{RetryAfter: time.Minute}, fmt.Errorf("orders: %w", own), time.Minute, "-1", false},
+		"within, of a client": {grpcthrottle.ServerConfig{}, shedOf(t), time.Second, "-1", false},
+		"within, a status":    {grpcthrottle.ServerConfig{}, errors.Join(status.Error(codes.ResourceExhausted, "later"), own), 0, "-1", true},
+	} {
+		c.config.Throttle = throttle.Config{Name: "inner-secret", Rand: always}
+		server, served := newServer(t, c.config), 0
+		p := open(t, &shop{
+			buy:    func(context.Context, string) (string, error) { served++; return "", c.own },
+			stream: func(string, grpc.ServerStream) error { served++; return c.own },
+		}, server.ServerOptions())
+		for _, method := range []string{buy, talk} {
+			if th := throttle.Must(server.Group().Get(method)); c.own == nil {
+				spoil(t, th, throttle.Medium)
 			}
-			for _, method := range []string{buy, talk} {
-				th := member(t, server.Group(), method)
-				wants(t, tt.name+", "+method, th, tally{ignored: 1})
-				if faultsOf(th, throttle.Ignored, throttle.FaultShed) != 1 {
-					t.Errorf("%s: got another fault than a shed", tt.name)
+		}
+		var trailer metadata.MD
+		unary := p.buy(t.Context(), grpc.Trailer(&trailer))
+		s, err := p.stream(t.Context(), talk)
+		must(t, err)
+		stream := s.RecvMsg(new(text))
+		for method, err := range map[string]error{buy: unary, talk: stream} {
+			if c.ownStatus {
+				if status.Code(err) != codes.ResourceExhausted {
+					t.Errorf("%s, %s: got %v want the code of the handler", name, method, err)
 				}
+			} else {
+				wantUnavailable(t, name+method, err, "throttle: call shed", c.retry)
 			}
-		})
+			if th := throttle.Must(server.Group().Get(method)); c.own != nil && faultsOf(th, throttle.Ignored, throttle.FaultShed) != 1 {
+				t.Errorf("%s, %s: got %+v want one shed, ignored", name, method, tallyOf(th))
+			}
+		}
+		wantPushback(t, name, trailer, c.pushback)
+		wantPushback(t, name+", stream", s.Trailer(), c.pushback)
+		if c.own == nil && served > 0 {
+			t.Errorf("%s: got %d calls served want none", name, served)
+		}
 	}
 }
 
-// The name and the key of a throttle are internal, such as the address of a backend. No status that a
-// server sends contains them, with our interceptors or without.
-func TestShedStatus_NamesNoKey(t *testing.T) {
+// shedOf returns the error of a client whose throttle has the key secret-host.
+func shedOf(t *testing.T) error {
 	client := newClient(t, grpcthrottle.ClientConfig{
 		Throttle: throttle.Config{Name: "secret-name", Rand: always},
 		Key:      func(context.Context, grpcthrottle.RPC) string { return "secret-host" },
 	})
-	invoke := func() error {
-		return client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
-			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
-	}
-	must(t, invoke())
-	spoil(t, member(t, client.Group(), "secret-host"), throttle.Medium)
-	shed := invoke()
+	spoil(t, throttle.Must(client.Group().Get("secret-host")), throttle.Medium)
+	return clientCalls(client)[buy](t.Context(), func(context.Context) error { return nil })
+}
+
+// The name and the key of a throttle are internal, such as the address of a backend. No status contains them.
+func TestShedStatus_NamesNoKey(t *testing.T) {
+	shed := shedOf(t)
 	var own *throttle.ShedError
 	if !errors.As(shed, &own) || own.Key != "secret-host" {
 		t.Fatalf("got %v want a ShedError with the key", shed)
@@ -141,16 +107,6 @@ func TestShedStatus_NamesNoKey(t *testing.T) {
 	} {
 		wantUnavailable(t, name, tt.err, tt.want, time.Second)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{
-			Throttle: throttle.Config{Name: "secret-name", Rand: always},
-			Key:      func(context.Context, grpcthrottle.RPC) string { return "secret-tenant" },
-		})
-		p := open(t, &shop{}, server.ServerOptions())
-		must(t, p.buy(t.Context()))
-		spoil(t, member(t, server.Group(), "secret-tenant"), throttle.Medium)
-		wantUnavailable(t, "a server's answer", p.buy(t.Context()), "throttle: call shed", time.Second)
-	})
 }
 
 // denied is an error like that of a bucket, which has a key too.
@@ -158,13 +114,3 @@ type denied struct{}
 
 func (denied) Error() string        { return "bucket: secret-name is empty for secret-tenant" }
 func (denied) Is(target error) bool { return target == throttle.ErrShed }
-
-func TestServerPushbackLongerThanNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{Pushback: 1})
-		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", throttle.ErrShed }}, server.ServerOptions())
-		var trailer metadata.MD
-		_ = p.buy(t.Context(), grpc.Trailer(&trailer))
-		wantPushback(t, "a nanosecond", trailer, "1")
-	})
-}

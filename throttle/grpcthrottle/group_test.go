@@ -1,7 +1,6 @@
 package grpcthrottle_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -37,27 +36,14 @@ func TestConfigErrors(t *testing.T) {
 func TestNotMade(t *testing.T) {
 	var noClient *grpcthrottle.Client
 	var noServer *grpcthrottle.Server
-	for want, builds := range map[string][]func(){
-		"grpcthrottle: the Client is nil or zero: want one made with NewClient": {
-			func() { noClient.DialOptions() },
-			func() { new(grpcthrottle.Client).UnaryInterceptor() },
-			func() { new(grpcthrottle.Client).StreamInterceptor() },
-		},
-		"grpcthrottle: the Server is nil or zero: want one made with NewServer": {
-			func() { noServer.ServerOptions() },
-			func() { new(grpcthrottle.Server).UnaryInterceptor() },
-			func() { new(grpcthrottle.Server).StreamInterceptor() },
-		},
+	for i, build := range []func(){
+		func() { noClient.DialOptions() }, func() { new(grpcthrottle.Client).UnaryInterceptor() }, func() { new(grpcthrottle.Client).StreamInterceptor() },
+		func() { noServer.ServerOptions() }, func() { new(grpcthrottle.Server).UnaryInterceptor() }, func() { new(grpcthrottle.Server).StreamInterceptor() },
 	} {
-		for i, build := range builds {
-			func() {
-				defer func() {
-					if got := fmt.Sprint(recover()); got != want {
-						t.Errorf("%d: got the panic %q want %q", i, got, want)
-					}
-				}()
-				build()
-			}()
+		of := [...]string{"Client", "Server"}[i/3]
+		want := "grpcthrottle: the " + of + " is nil or zero: want one made with New" + of
+		if got := recovered(build); got != want {
+			t.Errorf("%d: got the panic %q want %q", i, got, want)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package grpcthrottle_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -30,32 +32,25 @@ func TestServer_Tell(t *testing.T) {
 		"a stranger": {grpcthrottle.ServerConfig{Trust: trust(false)}, false},
 		"Tell":       {grpcthrottle.ServerConfig{Trust: trust(false), Tell: answersRPC(true)}, true},
 		"Tell not":   {grpcthrottle.ServerConfig{Trust: trust(true), Tell: answersRPC(false)}, false},
-		"shadow":     {grpcthrottle.ServerConfig{Tell: answersRPC(true), Throttle: throttle.Config{Mode: throttle.ModeShadow}}, false},
 		"exempt":     {grpcthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, false},
 	} {
 		p := open(t, &shop{}, newServer(t, c.config).ServerOptions())
-		var trailer metadata.MD
-		for range 2 { // the second one has the metadata of the first
-			must(t, p.buy(t.Context(), grpc.Trailer(&trailer)))
-			wantLoad(t, name+", unary", trailer, c.want)
+		var trailers [2]metadata.MD // the second one may be the metadata of the first
+		for i := range trailers {
+			must(t, p.buy(t.Context(), grpc.Trailer(&trailers[i])))
 		}
 		s, err := p.stream(t.Context(), browse)
 		must(t, err)
-		must(t, s.SendMsg(new(text)))
-		must(t, s.CloseSend())
+		must(t, errors.Join(s.SendMsg(new(text)), s.CloseSend()))
 		for err == nil {
 			err = s.RecvMsg(new(text))
 		}
-		wantLoad(t, name+", stream", s.Trailer(), c.want)
-	}
-}
-
-// wantLoad wants the report of a calm server, or none.
-func wantLoad(t *testing.T, what string, trailer metadata.MD, want bool) {
-	t.Helper()
-	report, ok := protocol.ParseBinaryLoad(trailer[protocol.LoadTrailer])
-	if ok != want || report != (throttle.LoadReport{}) || !want && len(trailer[protocol.LoadTrailer]) > 0 {
-		t.Errorf("%s: got %q, want a report: %v", what, trailer[protocol.LoadTrailer], want)
+		for i, trailer := range append(trailers[:], s.Trailer()) {
+			values := trailer[protocol.LoadTrailer]
+			if report, ok := protocol.ParseBinaryLoad(values); ok != c.want || len(values) > 0 != c.want || report.Overloaded {
+				t.Errorf("%s, call %d: got %q, want a report: %v", name, i, values, c.want)
+			}
+		}
 	}
 }
 
@@ -64,6 +59,7 @@ func TestClient_Listen(t *testing.T) {
 	server := newServer(t, grpcthrottle.ServerConfig{
 		Tell: answersRPC(true), Key: func(context.Context, grpcthrottle.RPC) string { return "" }, Throttle: throttle.Config{Rand: always},
 	})
+	spoil(t, throttle.Must(server.Group().Get("")), throttle.Medium)
 	for name, c := range map[string]struct {
 		listen rpcs
 		want   bool
@@ -76,17 +72,7 @@ func TestClient_Listen(t *testing.T) {
 			for _, method := range []string{buy, browse} {
 				client := newClient(t, grpcthrottle.ClientConfig{Listen: c.listen, Retry: retries})
 				p := open(t, &shop{}, server.ServerOptions(), client.DialOptions()...)
-				if server.Group().Len() == 0 {
-					must(t, p.buy(t.Context()))
-					spoil(t, member(t, server.Group(), ""), throttle.Medium)
-				}
-				var err error
-				if method == buy {
-					err = p.buy(t.Context())
-				} else {
-					err = p.converse(t.Context(), method)
-				}
-				if status.Code(err).String() != "Unavailable" {
+				if err := p.call(t.Context(), method); status.Code(err) != codes.Unavailable {
 					t.Errorf("%s, %s: got error %v want a shed of the server", name, method, err)
 				}
 				stats := member(t, client.Group(), target).Stats()

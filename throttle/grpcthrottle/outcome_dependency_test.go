@@ -3,9 +3,7 @@ package grpcthrottle_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -19,35 +17,28 @@ func TestOutcome_Dependency(t *testing.T) {
 	full := throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return status.Code(err) == codes.Internal })}
 	for name, tt := range map[string]struct {
 		config  throttle.Config
+		shed    bool
 		backend error // of the call that the handler makes
-		own     error // of the handler; nil: that of its call
 		want    tally
 	}{
-		"passed on":             {backend: unavailable, want: tally{ignored: 1}},
-		"rejected by Classify":  {config: full, backend: status.Error(codes.Internal, "full"), own: unavailable, want: tally{ignored: 1}},
-		"after another failure": {backend: status.Error(codes.NotFound, "none"), own: unavailable, want: tally{rejected: 1}},
+		"rejected":             {backend: unavailable, want: tally{ignored: 1}},
+		"rejected by Classify": {config: full, backend: status.Error(codes.Internal, "full"), want: tally{ignored: 1}},
+		"shed":                 {config: throttle.Config{Rand: always}, shed: true, want: tally{ignored: 1}},
+		"another failure":      {backend: status.Error(codes.NotFound, "none"), want: tally{rejected: 1}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			back := open(t, &shop{
-				buy:    func(context.Context, string) (string, error) { return "", tt.backend },
-				stream: func(string, grpc.ServerStream) error { return tt.backend },
-			}, nil, newClient(t, grpcthrottle.ClientConfig{Throttle: tt.config}).DialOptions()...)
-			server := newServer(t, grpcthrottle.ServerConfig{})
-			answer := func(err error) error {
-				if tt.own != nil {
-					return tt.own
-				}
-				return err
+		client, server := newClient(t, grpcthrottle.ClientConfig{Throttle: tt.config}), newServer(t, grpcthrottle.ServerConfig{})
+		if tt.shed {
+			spoil(t, throttle.Must(client.Group().Get("")), throttle.Medium)
+		}
+		for method, call := range clientCalls(client) {
+			err := serverCalls(server)[method](t.Context(), func(ctx context.Context) error {
+				_ = call(ctx, func(context.Context) error { return tt.backend })
+				return unavailable
+			})
+			if status.Code(err) != codes.Unavailable {
+				t.Errorf("%s, %s: got %v want the answer of the handler", name, method, err)
 			}
-			front := open(t, &shop{
-				buy:    func(ctx context.Context, _ string) (string, error) { return "", answer(back.buy(ctx)) },
-				stream: func(method string, ss grpc.ServerStream) error { return answer(back.converse(ss.Context(), method)) },
-			}, server.ServerOptions())
-			_ = front.buy(t.Context())
-			_ = front.converse(t.Context(), browse)
-			synctest.Wait()
-			wants(t, name, member(t, server.Group(), buy), tt.want)
-			wants(t, name+", stream", member(t, server.Group(), browse), tt.want)
-		})
+			wants(t, name+", "+method, throttle.Must(server.Group().Get(method)), tt.want)
+		}
 	}
 }

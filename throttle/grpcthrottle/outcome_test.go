@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
@@ -22,43 +23,48 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func TestClientErrorsUntouched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		theirs := status.Error(codes.Unavailable, "theirs")
-		client := newClient(t, grpcthrottle.ClientConfig{})
-		p := open(t, &shop{}, nil, append(client.DialOptions(),
-			grpc.WithChainUnaryInterceptor(func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
-				return theirs
-			}),
-			grpc.WithChainStreamInterceptor(func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
-				return nil, theirs
-			}))...)
-		if err := p.buy(t.Context()); err != theirs { //nolint:errorlint // the very error is wanted
-			t.Errorf("got %v want the very error", err)
+// The errors of calls reach the caller as they are.
+func TestClient_errorsUntouched(t *testing.T) {
+	theirs := status.Error(codes.Unavailable, "theirs")
+	client := newClient(t, grpcthrottle.ClientConfig{})
+	for method, call := range clientCalls(client) {
+		if err := call(t.Context(), func(context.Context) error { return theirs }); err != theirs { //nolint:errorlint // the very error is wanted
+			t.Errorf("%s: got %v want the very error", method, err)
 		}
-		if s, err := p.stream(t.Context(), talk); err != theirs || s != nil { //nolint:errorlint // the very error is wanted
-			t.Errorf("got %v, %v want no stream, and the very error", s, err)
-		}
-		wants(t, "both", member(t, client.Group(), target), tally{rejected: 2})
-	})
+	}
+	wants(t, "both", member(t, client.Group(), ""), tally{rejected: 2})
 }
 
-func TestClientClassify(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{
-			Classify: throttle.RejectIf(func(err error) bool { return status.Code(err) == codes.Aborted }),
-		}})
-		p := open(t, &shop{buy: func(context.Context, string) (string, error) {
-			return "", status.Error(codes.Aborted, "too many at once")
-		}}, nil, client.DialOptions()...)
-		if err := p.buy(t.Context()); status.Code(err) != codes.Aborted {
-			t.Errorf("got %v want Aborted", err)
+// A pushback in the trailer says that the server is full, and 0 that it is not.
+func TestOutcome_pushback(t *testing.T) {
+	busy := status.Error(codes.Unavailable, "busy")
+	for pushback, full := range map[string]uint64{"1500": 1, "0": 0} {
+		for _, kind := range []string{buy, "retried", talk, fill, once} {
+			config := grpcthrottle.ClientConfig{}
+			if kind == "retried" {
+				config.Retry = often() // and not repeatable
+			}
+			client, trailer := newClient(t, config), metadata.Pairs("grpc-retry-pushback-ms", pushback)
+			p := open(t, &shop{
+				buy: func(ctx context.Context, _ string) (string, error) {
+					return "", errors.Join(grpc.SetTrailer(ctx, trailer), busy)
+				},
+				stream: func(_ string, ss grpc.ServerStream) error { ss.SetTrailer(trailer); return busy },
+			}, nil, client.DialOptions()...)
+			if kind == "retried" {
+				_ = p.call(t.Context(), buy)
+			} else {
+				_ = p.call(t.Context(), kind)
+			}
+			stats := member(t, client.Group(), target).Stats().Priorities[throttle.Medium]
+			if stats.Ended.Outcome(throttle.Rejected) != 1 || stats.Overloaded != full {
+				t.Errorf("%s, pushback %s: got %+v want one rejection, %d of a full server", kind, pushback, stats, full)
+			}
 		}
-		wants(t, "the user's word", member(t, client.Group(), target), tally{rejected: 1})
-	})
+	}
 }
 
-func TestClientMessageTooLarge(t *testing.T) {
+func TestClient_messageTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
 		p := open(t, &shop{}, append(server.ServerOptions(), grpc.MaxRecvMsgSize(1000)), client.DialOptions()...)
@@ -119,7 +125,12 @@ func TestOutcome_RetriesEndWhileSending(t *testing.T) {
 					if kind == "unary" {
 						err = p.buy(t.Context())
 					} else {
-						err = p.sendAndReceive(t)
+						var s grpc.ClientStream
+						s, err = p.stream(t.Context(), talk)
+						must(t, err)
+						if err = s.SendMsg(wrapperspb.String("pear")); err == nil {
+							err = s.RecvMsg(new(text))
+						}
 					}
 					if _, known := status.FromError(err); attempts != 4 || known || !errors.Is(errors.Unwrap(err), io.EOF) {
 						t.Errorf("got %v after %d attempts want an EOF inside of an error without status, after 4", err, attempts)
@@ -144,20 +155,18 @@ func withoutOnFinish(
 
 // A stream that ends with a wrapped status has the outcome of the status.
 func TestOutcome_WrappedStatus(t *testing.T) {
-	for code, want := range map[codes.Code]tally{
-		codes.NotFound: {accepted: 1}, codes.ResourceExhausted: {rejected: 1}, codes.Canceled: {ignored: 1},
-	} {
-		client := newClient(t, grpcthrottle.ClientConfig{})
-		own := errors.Join(io.EOF, status.Error(code, "so it is"))
-		s, err := client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
-			func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-				return ending{err: own}, nil
-			})
-		must(t, err)
-		if err := s.RecvMsg(new(text)); err != own { //nolint:errorlint // it is handed on as it is
-			t.Errorf("%v: got %v want the very error", code, err)
-		}
-		wants(t, code.String(), member(t, client.Group(), ""), want)
+	client := newClient(t, grpcthrottle.ClientConfig{})
+	own := errors.Join(io.EOF, status.Error(codes.NotFound, "so it is"))
+	s, err := client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
+		func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			return ending{err: own}, nil
+		})
+	must(t, err)
+	if err := s.RecvMsg(new(text)); err != own { //nolint:errorlint // it is handed on as it is
+		t.Errorf("got %v want the very error", err)
+	}
+	if got := endedOf(member(t, client.Group(), "")); got != "accepted/missing" {
+		t.Errorf("got %s want the outcome of the status", got)
 	}
 }
 

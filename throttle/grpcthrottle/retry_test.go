@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
@@ -24,8 +24,6 @@ func often() *retry.Config {
 	return &retry.Config{Budget: retry.Budget{Share: 1, Reserve: 1e6}, Rand: func() float64 { return 0 }}
 }
 
-func anyCall(context.Context, grpcthrottle.RPC) bool { return true }
-
 // retrierOf returns the only Retrier of a client.
 func retrierOf(t *testing.T, c *grpcthrottle.Client) *retry.Retrier {
 	t.Helper()
@@ -36,76 +34,63 @@ func retrierOf(t *testing.T, c *grpcthrottle.Client) *retry.Retrier {
 	return all[0]
 }
 
+// Package retry decides about a retry. The client gives it the error, and the pushback in the trailer.
 func TestRetry_OfEachAnswer(t *testing.T) {
-	info := func(d time.Duration) error {
-		s, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Err()
-	}
 	busy := status.Error(codes.Unavailable, "busy")
-	for _, tt := range []struct {
-		name     string
+	const notAsked = retry.ReasonOff
+	for name, tt := range map[string]struct {
 		err      error
-		pushback []string
+		pushback string
 		attempts int
 		after    time.Duration
 		denied   retry.Reason
 	}{
-		{"unavailable", busy, nil, 3, 0, retry.ReasonAttempts},
-		{"exhausted", status.Error(codes.ResourceExhausted, "quota"), nil, 3, 0, retry.ReasonAttempts},
-		{"not found", status.Error(codes.NotFound, "no"), nil, 1, 0, retry.ReasonOnce + 1},
-		{"RetryInfo", info(2 * time.Second), nil, 3, 4 * time.Second, retry.ReasonAttempts},
-		{"long RetryInfo", info(time.Minute), nil, 1, 0, retry.ReasonPushback},
-		{"pushback", busy, []string{"1500"}, 3, 3 * time.Second, retry.ReasonAttempts},
-		{"negative pushback", busy, []string{"-1"}, 1, 0, retry.ReasonPushback},
+		"unavailable":       {busy, "", 3, 0, retry.ReasonAttempts},
+		"not found":         {status.Error(codes.NotFound, "no"), "", 1, 0, notAsked},
+		"RetryInfo":         {faults.Unavailable(2 * time.Second), "", 3, 4 * time.Second, retry.ReasonAttempts},
+		"pushback":          {busy, "1500", 3, 3 * time.Second, retry.ReasonAttempts},
+		"negative pushback": {busy, "-1", 1, 0, retry.ReasonPushback},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: anyCall})
-				attempts := 0
-				p := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
-					for _, ms := range tt.pushback {
-						_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", ms))
-					}
-					return "", tt.err
-				}}, counting(&attempts), client.DialOptions()...)
-				begun := time.Now()
-				err := p.buy(t.Context())
-				if attempts != tt.attempts || time.Since(begun) != tt.after || status.Convert(err).Message() != status.Convert(tt.err).Message() {
-					t.Errorf("got %d attempts in %v, error %v want %d in %v", attempts, time.Since(begun), err, tt.attempts, tt.after)
+		synctest.Test(t, func(t *testing.T) {
+			client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: answersRPC(true)})
+			attempts := 0
+			p := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
+				if tt.pushback != "" {
+					_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", tt.pushback))
 				}
-				if s := retrierOf(t, client).Stats(); tt.denied < retry.ReasonOnce+1 && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
-					t.Errorf("got %+v want one denial for %v", s, tt.denied)
-				}
-			})
+				return "", grpcthrottle.ToStatus(tt.err)
+			}}, counting(&attempts), client.DialOptions()...)
+			begun := time.Now()
+			if err := p.buy(t.Context()); attempts != tt.attempts || time.Since(begun) != tt.after || err == nil {
+				t.Errorf("%s: got %d attempts in %v, error %v want %d in %v", name, attempts, time.Since(begun), err, tt.attempts, tt.after)
+			}
+			if s := retrierOf(t, client).Stats(); tt.denied != notAsked && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
+				t.Errorf("%s: got %+v want one denial for %v", name, s, tt.denied)
+			}
 		})
 	}
 }
 
 func TestRetry_OnlyRepeatableUnaryCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		busy := status.Error(codes.Unavailable, "busy")
-		for name, repeatable := range map[string]func(context.Context, grpcthrottle.RPC) bool{
-			"default": nil,
-			"another": func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Method != buy || rpc.Target != target },
-		} {
-			client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: repeatable})
-			attempts := 0
-			p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", busy }}, counting(&attempts), client.DialOptions()...)
-			_ = p.buy(t.Context())
-			if s := retrierOf(t, client).Stats(); attempts != 1 || s.Denied.Count(retry.ReasonOnce) != 1 {
-				t.Errorf("%s: got %d attempts, %+v want one", name, attempts, s)
-			}
-		}
-		client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: anyCall})
+	busy := status.Error(codes.Unavailable, "busy")
+	for name, tt := range map[string]struct {
+		method     string
+		repeatable rpcs
+	}{
+		"default": {buy, nil}, "stream": {browse, answersRPC(true)},
+		"another": {buy, func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Method != buy || rpc.Target != target }},
+	} {
+		client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: tt.repeatable})
 		attempts := 0
-		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return busy }}, counting(&attempts), client.DialOptions()...)
-		if err := p.converse(t.Context(), browse); err == nil || attempts != 1 {
-			t.Errorf("stream: got %d attempts, error %v want one", attempts, err)
+		p := open(t, &shop{
+			buy:    func(context.Context, string) (string, error) { return "", busy },
+			stream: func(string, grpc.ServerStream) error { return busy },
+		}, counting(&attempts), client.DialOptions()...)
+		err := p.call(t.Context(), tt.method)
+		if once := retrierOf(t, client).Stats().Denied.Count(retry.ReasonOnce); attempts != 1 || err == nil || once == 1 != (tt.method == buy) {
+			t.Errorf("%s: got %d attempts, error %v, %d denials want one attempt", name, attempts, err, once)
 		}
-	})
+	}
 }
 
 // The number of the attempt and the lower priority reach the server, which counts the retries.
@@ -120,8 +105,8 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := newClient(t, grpcthrottle.ClientConfig{
-				Retry: often(), Repeatable: anyCall,
-				Send: func(context.Context, grpcthrottle.RPC) bool { return tt.send },
+				Retry: often(), Repeatable: answersRPC(true),
+				Send: answersRPC(tt.send),
 			})
 			var arrived []string
 			server := newServer(t, grpcthrottle.ServerConfig{
@@ -183,29 +168,4 @@ func TestRetry_OfGRPCItself(t *testing.T) {
 			})
 		}
 	})
-}
-
-func TestRetry_AShedIsNotRetried(t *testing.T) {
-	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}, Retry: often(), Repeatable: anyCall})
-	attempts := 0
-	p := open(t, &shop{}, counting(&attempts), client.DialOptions()...)
-	must(t, p.buy(t.Context()))
-	spoil(t, member(t, client.Group(), target), throttle.Low)
-	err := p.buy(throttle.WithPriority(t.Context(), throttle.Low))
-	wantShed(t, "a client that retries", err, "throttle: call shed")
-	if s := retrierOf(t, client).Stats(); attempts != 1 || s.Calls[0] != 1 || s.Sent != 0 {
-		t.Errorf("got %d attempts, %+v", attempts, s)
-	}
-}
-
-func TestRetry_APanicEndsTheCall(t *testing.T) {
-	client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: anyCall})
-	call := func() {
-		_ = client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
-			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { panic("broken") })
-	}
-	if recovered(call) != "broken" {
-		t.Error("the panic did not continue")
-	}
-	wants(t, "after a panic", member(t, client.Group(), ""), tally{ignored: 1})
 }

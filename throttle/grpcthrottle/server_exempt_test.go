@@ -3,7 +3,6 @@ package grpcthrottle_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -23,32 +22,32 @@ func TestServer_Exempt(t *testing.T) {
 		}
 	}
 	for name, exempt := range map[string]rpcs{"default": nil, "own": answersRPC(true)} {
-		synctest.Test(t, func(t *testing.T) {
-			server := newServer(t, grpcthrottle.ServerConfig{
-				Throttle: throttle.Config{Rand: always}, Exempt: exempt, Key: func(context.Context, grpcthrottle.RPC) string { return "all" },
-			})
-			p := open(t, &shop{}, server.ServerOptions())
-			th := throttle.Must(server.Group().Get("all"))
-			spoil(t, th, throttle.Medium)
-			want, exempted := tallyOf(th), uint64(0)
-			for _, err := range []error{p.buy(t.Context()), p.converse(t.Context(), talk)} {
-				if exempt == nil {
-					want.shed++
-					wantUnavailable(t, name, err, "throttle: call shed", time.Second)
-				} else {
-					exempted++
-					must(t, err)
-				}
-			}
-			synctest.Wait()
-			wants(t, name, th, want)
-			must(t, server.Close())
-			retry := metadata.AppendToOutgoingContext(t.Context(), grpcthrottle.AttemptsKey, "1")
-			must(t, p.buy(retry))
-			must(t, p.converse(retry, talk))
-			if got := th.Stats().Exempt; got != exempted {
-				t.Errorf("%s: got %d exempt calls want %d", name, got, exempted)
-			}
+		server := newServer(t, grpcthrottle.ServerConfig{
+			Throttle: throttle.Config{Rand: always}, Exempt: exempt, Key: func(context.Context, grpcthrottle.RPC) string { return "all" },
 		})
+		th := throttle.Must(server.Group().Get("all"))
+		spoil(t, th, throttle.Medium)
+		serve := func(context.Context) error { return nil }
+		for method, call := range serverCalls(server) {
+			want, exempted := tallyOf(th), th.Stats().Exempt
+			err := call(t.Context(), serve)
+			if exempt == nil {
+				want.shed++
+				wantUnavailable(t, name+method, err, "throttle: call shed", time.Second)
+			} else {
+				exempted++
+				must(t, err)
+			}
+			wants(t, name+method, th, want)
+			if got := th.Stats().Exempt; got != exempted {
+				t.Errorf("%s, %s: got %d exempt calls want %d", name, method, got, exempted)
+			}
+		}
+		must(t, server.Close())
+		before := tallyOf(th)
+		for _, call := range serverCalls(server) {
+			must(t, call(metadata.NewIncomingContext(t.Context(), metadata.Pairs(grpcthrottle.AttemptsKey, "1")), serve))
+		}
+		wants(t, name+", closed", th, before)
 	}
 }

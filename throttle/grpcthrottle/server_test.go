@@ -20,45 +20,31 @@ import (
 // TestServerAnswers sends the faults of handlers to the caller, counts them, and lets interceptors
 // further out see them.
 func TestServerAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		marked := throttle.MarkRejected(status.Error(codes.Aborted, "too many at once"))
-		accepted, rejected := tally{accepted: 1}, tally{rejected: 1}
-		for _, tt := range []struct {
-			own   error
-			want  string
-			tally tally
-		}{
-			{faults.NotFound, "rpc error: code = NotFound desc = " + faults.NotFound.Error(), accepted},
-			{faults.Unavailable(time.Minute), "rpc error: code = Unavailable desc = " + faults.Unavailable(time.Minute).Error(), rejected},
-			{errors.New("plain"), "rpc error: code = Unknown desc = plain", accepted},
-			{status.Error(codes.DataLoss, "gr"), "rpc error: code = DataLoss desc = gr", accepted},
-			{marked, "rpc error: code = Aborted desc = too many at once", rejected},
-		} {
-			own, want := tt.own, tt.want
-			var outer error
-			server := newServer(t, grpcthrottle.ServerConfig{})
-			p := open(t, &shop{
-				buy:    func(context.Context, string) (string, error) { return "", own },
-				stream: func(string, grpc.ServerStream) error { return own },
-			}, append([]grpc.ServerOption{grpc.ChainUnaryInterceptor(
-				func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
-					resp, err := h(ctx, req)
-					outer = err
-					return resp, err
-				})}, server.ServerOptions()...))
-			if got := p.buy(t.Context()); got.Error() != want {
-				t.Errorf("unary: got %q want %q", got, want)
+	marked := throttle.MarkRejected(status.Error(codes.Aborted, "too many at once"))
+	accepted, rejected := tally{accepted: 1}, tally{rejected: 1}
+	for _, tt := range []struct {
+		own   error
+		want  string
+		tally tally
+	}{
+		{faults.NotFound, "rpc error: code = NotFound desc = " + faults.NotFound.Error(), accepted},
+		{faults.Unavailable(time.Minute), "rpc error: code = Unavailable desc = " + faults.Unavailable(time.Minute).Error(), rejected},
+		{errors.New("plain"), "rpc error: code = Unknown desc = plain", accepted},
+		{status.Error(codes.DataLoss, "gr"), "rpc error: code = DataLoss desc = gr", accepted},
+		{marked, "rpc error: code = Aborted desc = too many at once", rejected},
+	} {
+		server := newServer(t, grpcthrottle.ServerConfig{})
+		for method, call := range serverCalls(server) {
+			err := call(t.Context(), func(context.Context) error { return tt.own })
+			if got := status.Convert(err).Err().Error(); got != tt.want { // as it travels
+				t.Errorf("%s: got %q want %q", method, got, tt.want)
 			}
-			if got := p.converse(t.Context(), talk); got.Error() != want {
-				t.Errorf("stream: got %q want %q", got, want)
+			if !errors.Is(err, tt.own) && !errors.Is(tt.own, marked) {
+				t.Errorf("%s: an outer interceptor gets %v want %v in it", method, err, tt.own)
 			}
-			if !errors.Is(own, marked) && !errors.Is(outer, own) {
-				t.Errorf("outer interceptor: got %v want %v in it", outer, own)
-			}
-			wants(t, "unary: "+want, member(t, server.Group(), buy), tt.tally)
-			wants(t, "stream: "+want, member(t, server.Group(), talk), tt.tally)
+			wants(t, method+": "+tt.want, member(t, server.Group(), method), tt.tally)
 		}
-	})
+	}
 }
 
 // If the first message cannot be sent, it does not count as an answer: gRPC has ended the stream.
@@ -79,73 +65,28 @@ func TestServerSendFails(t *testing.T) {
 	})
 }
 
-// If the caller disconnects, the call is ignored, whatever the handler returns.
-func TestServer_Disconnect(t *testing.T) {
-	for _, own := range []error{
-		context.Canceled, status.Error(codes.Unavailable, "cut off"), faults.Unavailable(0), errors.New("cut off"), nil,
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			rejectAll := func(context.Context, error) (throttle.Outcome, bool) { return throttle.Rejected, true }
-			server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{Classify: rejectAll}})
-			p := open(t, &shop{
-				buy: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", own },
-				stream: func(_ string, ss grpc.ServerStream) error {
-					<-ss.Context().Done()
-					return own
-				},
-			}, server.ServerOptions())
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() { time.Sleep(time.Second / 2); cancel() }()
-			if err := p.buy(ctx); status.Code(err) != codes.Canceled {
-				t.Errorf("unary: got %v want Canceled", err)
-			}
-			ctx, cancel = context.WithCancel(t.Context())
-			go func() { time.Sleep(time.Second / 2); cancel() }()
-			if err := p.converse(ctx, talk); status.Code(err) != codes.Canceled {
-				t.Errorf("stream: got %v want Canceled", err)
-			}
-			synctest.Wait()
-			for _, method := range []string{buy, talk} {
-				th := member(t, server.Group(), method)
-				wants(t, method, th, tally{ignored: 1})
-				if faultsOf(th, throttle.Ignored, throttle.FaultCanceled) != 1 {
-					t.Errorf("%s: got another fault than canceled for %v", method, own)
-				}
-			}
-		})
+// A panic continues, and its call is ignored whatever Classify returns.
+func TestServer_panic(t *testing.T) {
+	server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{Classify: throttle.RejectIf(func(error) bool { return true })}})
+	for method, call := range serverCalls(server) {
+		got := recovered(func() { _ = call(t.Context(), func(context.Context) error { panic("boom") }) })
+		if ended := endedOf(member(t, server.Group(), method)); got != "boom" || ended != "ignored/panic" {
+			t.Errorf("%s: got panic %v, counted %s want boom, and a panic that is ignored", method, got, ended)
+		}
 	}
 }
 
-func TestServerPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{
-			Classify: func(context.Context, error) (throttle.Outcome, bool) { return throttle.Rejected, true },
-		}})
-		recovering := []grpc.ServerOption{
-			grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (_ any, err error) {
-				defer func() { err = status.Error(codes.Internal, fmt.Sprint(recover())) }()
-				return h(ctx, req)
-			}),
-			grpc.ChainStreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) (err error) {
-				defer func() { err = status.Error(codes.Internal, fmt.Sprint(recover())) }()
-				return h(srv, ss)
-			}),
-		}
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { panic("boom") },
-			stream: func(string, grpc.ServerStream) error { panic("boom") },
-		}, append(recovering, server.ServerOptions()...))
-		for method, err := range map[string]error{buy: p.buy(t.Context()), talk: p.converse(t.Context(), talk)} {
-			if status.Convert(err).Message() != "boom" {
-				t.Errorf("%s: got %v want the panic to go on", method, err)
+func TestServer_Tenant(t *testing.T) {
+	of := func(_ context.Context, rpc grpcthrottle.RPC) string { return "tenant of " + rpc.Method }
+	for want, tenant := range map[string]func(context.Context, grpcthrottle.RPC) string{"earlier": nil, "tenant of " + buy: of} {
+		server := newServer(t, grpcthrottle.ServerConfig{Tenant: tenant})
+		must(t, serverCalls(server)[buy](throttle.WithTenant(t.Context(), "earlier"), func(ctx context.Context) error {
+			if got := throttle.TenantFromContext(ctx); got != want {
+				t.Errorf("got tenant %q want %q", got, want)
 			}
-			th := member(t, server.Group(), method)
-			wants(t, method, th, tally{ignored: 1})
-			if faultsOf(th, throttle.Ignored, throttle.FaultPanic) != 1 {
-				t.Errorf("%s: got another fault than a panic", method)
-			}
-		}
-	})
+			return nil
+		}))
+	}
 }
 
 func TestServerKeyAndClose(t *testing.T) {

@@ -1,24 +1,23 @@
 package grpcthrottle_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"math"
-	"net"
 	"testing"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 const target = "passthrough:///shop"
@@ -54,6 +53,14 @@ func wantUnavailable(t *testing.T, what string, err error, message string, delay
 	}
 }
 
+// call makes the unary call, or a stream that it reads to its end.
+func (p *place) call(ctx context.Context, method string) error {
+	if method == buy {
+		return p.buy(ctx)
+	}
+	return p.converse(ctx, method)
+}
+
 // converse makes a stream and reads it to its end.
 func (p *place) converse(ctx context.Context, method string) error {
 	s, err := p.stream(ctx, method)
@@ -66,21 +73,13 @@ func (p *place) converse(ctx context.Context, method string) error {
 	if err != nil || !shapes[method].ServerStreams {
 		return err
 	}
-	if err = s.RecvMsg(new(text)); err.Error() == "EOF" {
+	for err == nil {
+		err = s.RecvMsg(new(text))
+	}
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
-}
-
-// sendAndReceive makes a stream, sends a message and receives one. It returns the first error.
-func (p *place) sendAndReceive(t *testing.T) error {
-	t.Helper()
-	s, err := p.stream(t.Context(), talk)
-	must(t, err)
-	if err := s.SendMsg(wrapperspb.String("pear")); err != nil {
-		return err
-	}
-	return s.RecvMsg(new(text))
 }
 
 type okError struct{ _ []int }
@@ -174,40 +173,20 @@ func echo(ss grpc.ServerStream) error {
 
 // place is a server with a connection to it, in memory.
 type place struct {
-	server *grpc.Server
-	conn   *grpc.ClientConn
+	conn *grpc.ClientConn
+	stop func() // the server
 }
 
 // open serves the shop until the test is over.
 func open(t testing.TB, s *shop, serverOptions []grpc.ServerOption, dialOptions ...grpc.DialOption) *place {
 	t.Helper()
-	listener := bufconn.Listen(1 << 16)
-	server := grpc.NewServer(serverOptions...)
-	s.register(server)
-	served := make(chan struct{})
-	go func() { defer close(served); _ = server.Serve(listener) }()
-	conn := dial(t, "passthrough:///shop", listener.DialContext, dialOptions...)
+	dialer, stop := served(s, serverOptions...)
+	conn := connect(target, append([]grpc.DialOption{dialer}, dialOptions...)...)
 	t.Cleanup(func() {
 		_ = conn.Close()
-		server.Stop()
-		<-served
+		stop()
 	})
-	return &place{server: server, conn: conn}
-}
-
-func dial(
-	t testing.TB, target string, dialer func(context.Context) (net.Conn, error), options ...grpc.DialOption,
-) *grpc.ClientConn {
-	t.Helper()
-	options = append([]grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dialer(ctx) }),
-	}, options...)
-	conn, err := grpc.NewClient(target, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn
+	return &place{conn: conn, stop: stop}
 }
 
 // buy makes the unary call.
@@ -276,20 +255,6 @@ func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n ui
 // always is a Rand that sheds every call which may be shed.
 func always() float64 { return 0 }
 
-// never is a Rand that sheds no call.
-func never() float64 { return math.Nextafter(1, 0) }
-
-// settled returns c with a name and a deterministic Rand.
-func settled(c throttle.Config, name string) throttle.Config {
-	if c.Name == "" {
-		c.Name = name
-	}
-	if c.Rand == nil {
-		c.Rand = never
-	}
-	return c
-}
-
 func newClient(t testing.TB, c grpcthrottle.ClientConfig) *grpcthrottle.Client {
 	t.Helper()
 	c.Throttle = settled(c.Throttle, "client")
@@ -305,6 +270,64 @@ func newServer(t testing.TB, c grpcthrottle.ServerConfig) *grpcthrottle.Server {
 	must(t, err)
 	return server
 }
+
+// settled returns c with a name, and with a Rand that sheds no call.
+func settled(c throttle.Config, name string) throttle.Config {
+	c.Name = cmp.Or(c.Name, name)
+	if c.Rand == nil {
+		c.Rand = throttletest.Always(1)
+	}
+	return c
+}
+
+// clientCalls are a call and a stream of a client by their methods. Each calls send in place of a connection.
+func clientCalls(c *grpcthrottle.Client) map[string]func(ctx context.Context, send func(context.Context) error) error {
+	unary, stream := c.UnaryInterceptor(), c.StreamInterceptor()
+	return map[string]func(context.Context, func(context.Context) error) error{
+		buy: func(ctx context.Context, send func(context.Context) error) error {
+			return unary(ctx, buy, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				return send(ctx)
+			})
+		},
+		talk: func(ctx context.Context, send func(context.Context) error) error {
+			_, err := stream(ctx, shapes[talk], nil, talk,
+				func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+					return nil, send(ctx)
+				})
+			return err
+		},
+	}
+}
+
+// serverCalls are a call and two streams that a server gives to a handler, by their methods.
+func serverCalls(s *grpcthrottle.Server) map[string]func(ctx context.Context, handle func(context.Context) error) error {
+	unary, stream := s.UnaryInterceptor(), s.StreamInterceptor()
+	streaming := func(method string) func(context.Context, func(context.Context) error) error {
+		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: shapes[method].ClientStreams}
+		return func(ctx context.Context, handle func(context.Context) error) error {
+			return stream(nil, sink{ctx: ctx}, info, func(_ any, ss grpc.ServerStream) error { return handle(ss.Context()) })
+		}
+	}
+	return map[string]func(context.Context, func(context.Context) error) error{
+		buy: func(ctx context.Context, handle func(context.Context) error) error {
+			_, err := unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: buy}, func(ctx context.Context, _ any) (any, error) {
+				return nil, handle(ctx)
+			})
+			return err
+		},
+		talk: streaming(talk), browse: streaming(browse),
+	}
+}
+
+// sink is the stream of a server that takes every message.
+type sink struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s sink) Context() context.Context { return s.ctx }
+func (sink) SendMsg(any) error          { return nil }
+func (sink) SetTrailer(metadata.MD)     {}
 
 // spoil makes a throttle reject calls until it sheds. With draws of 0, only the minimum rate gets through.
 func spoil(t testing.TB, th *throttle.Throttle, p throttle.Priority) {

@@ -67,21 +67,22 @@ func said(err error) string {
 		all = append(all, f.RetryInfo)
 	}
 	if f, ok := faults.AsResourceExhausted(err); ok {
-		for _, v := range f.Violations {
-			all = append(all, *v)
-		}
+		all = append(all, valuesOf(f.Violations))
 	}
 	if f, ok := faults.AsBad(err); ok {
-		for _, v := range f.Violations {
-			all = append(all, *v)
-		}
+		all = append(all, valuesOf(f.Violations))
 	}
 	if f, ok := faults.AsFailedPrecondition(err); ok {
-		for _, v := range f.Violations {
-			all = append(all, *v)
-		}
+		all = append(all, valuesOf(f.Violations))
 	}
 	return fmt.Sprintf("%+v", all)
+}
+
+func valuesOf[V any](pointers []*V) (values []V) {
+	for _, v := range pointers {
+		values = append(values, *v)
+	}
+	return values
 }
 
 func TestToStatusKeeps(t *testing.T) {
@@ -116,10 +117,6 @@ type recoded struct {
 func (r recoded) Error() string              { return r.err.Error() }
 func (r recoded) Unwrap() error              { return r.err }
 func (r recoded) GRPCStatus() *status.Status { return status.New(r.code, r.err.Error()) }
-
-func TestToStatusShed(t *testing.T) {
-	wantShed(t, "shed", grpcthrottle.ToStatus(fmt.Errorf("orders: %w", throttle.ErrShed)), "orders: throttle: call shed")
-}
 
 func TestToStatusGarbage(t *testing.T) {
 	bad := "caf\xe9"
