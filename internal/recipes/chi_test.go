@@ -42,50 +42,34 @@ func chiUse(th *throttle.Throttle, report http.HandlerFunc) http.Handler {
 }
 
 func TestChi_ShedsOneRoute(t *testing.T) {
-	routes := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return decided("routes") }, throttle.GroupConfig{}))
-	defer routes.Close()
-	reports := uint64(0)
-	h := chiRouter(routes,
-		func(_ http.ResponseWriter, r *http.Request) {
+	for prefix, router := range map[string]func(routes *throttle.Group, order, report http.HandlerFunc) http.Handler{
+		"": chiRouter, "/shop": chiSubrouter,
+	} {
+		routes := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return decided("routes") }, throttle.GroupConfig{}))
+		reports := uint64(0)
+		h := router(routes, func(_ http.ResponseWriter, r *http.Request) {
 			if got := chi.URLParam(r, "id"); got != "7" {
 				t.Errorf("id: got %q want 7", got)
 			}
-		},
-		func(w http.ResponseWriter, _ *http.Request) {
-			reports++
-			w.WriteHeader(http.StatusServiceUnavailable)
-		})
-	got := call(t, h, "/report", 300)
-	sheds(t, throttle.Must(routes.Get("/report")), got, reports)
-	if got := call(t, h, "/orders/7", 300); got.ok != 300 {
-		t.Errorf("the other route: got %+v want 300 ok", got)
-	}
-	if c := countsOf(throttle.Must(routes.Get("/orders/{id}"))); c.accepted != 300 || routes.Len() != 2 {
-		t.Errorf("the other route: got %+v and %d throttles want 300 accepted and 2", c, routes.Len())
-	}
-}
-
-func TestChi_Subrouter(t *testing.T) {
-	routes := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return decided("routes") }, throttle.GroupConfig{}))
-	defer routes.Close()
-	reports := uint64(0)
-	h := chiSubrouter(routes, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) {
-		reports++
-		w.WriteHeader(http.StatusServiceUnavailable)
-	})
-	got := call(t, h, "/shop/report", 300)
-	sheds(t, throttle.Must(routes.Get("/shop/report")), got, reports)
-	if got := call(t, h, "/shop/orders/7", 300); got.ok != 300 || routes.Len() != 2 {
-		t.Errorf("the other route: got %+v and %d throttles want 300 ok and 2", got, routes.Len())
+		}, rejecting(&reports))
+		got := call(t, h, prefix+"/report", 300)
+		sheds(t, throttle.Must(routes.Get(prefix+"/report")), got, reports)
+		if got := call(t, h, prefix+"/orders/7", 300); got.ok != 300 || routes.Len() != 2 {
+			t.Errorf("the other route: got %+v and %d throttles want 300 ok and 2", got, routes.Len())
+		}
+		_ = routes.Close()
 	}
 }
 
 func TestChi_ShedsAllRoutes(t *testing.T) {
-	th := throttle.Must(throttle.New(decided("shop")))
-	reports := uint64(0)
-	got := call(t, chiUse(th, func(w http.ResponseWriter, _ *http.Request) {
-		reports++
+	th, reports := throttle.Must(throttle.New(decided("shop"))), uint64(0)
+	sheds(t, th, call(t, chiUse(th, rejecting(&reports)), "/report", 300), reports)
+}
+
+// rejecting is a handler that rejects every request, and counts them.
+func rejecting(requests *uint64) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		*requests++
 		w.WriteHeader(http.StatusServiceUnavailable)
-	}), "/report", 300)
-	sheds(t, th, got, reports)
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
+	"github.com/deixis/faults"
+
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
@@ -94,15 +96,24 @@ func TestClient_NotMade(t *testing.T) {
 	})
 }
 
-// TestClient_Close sends calls without a throttle, and still does not send a priority.
-func TestClient_Close(t *testing.T) {
+// TestClose makes and serves calls without throttles, which still do not send a priority, and convert faults.
+func TestClose(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
-		p := open(t, handle(sold), protocol, calling)
+		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
+		p := open(t, handle(func(_ context.Context, h http.Header, _ func(string) error) error {
+			if got := h.Get(connectthrottle.PriorityHeader); got != "" {
+				t.Errorf("got the priority %q sent", got)
+			}
+			return faults.NotFound
+		}, serving), protocol, calling)
 		spoil(t, client.Group(), host)
-		must(t, client.Close())
-		must(t, client.Close())
-		must(t, p.call(t.Context(), procedure))
+		spoil(t, server.Group(), procedure)
+		must(t, errors.Join(client.Close(), client.Close(), server.Close(), server.Close()))
+		ctx := throttle.WithPriority(t.Context(), throttle.Low)
+		if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeNotFound {
+			t.Errorf("got %v want NotFound", err)
+		}
 	})
 }
 
@@ -158,18 +169,25 @@ func TestClient_OtherSide(t *testing.T) {
 	})
 }
 
-func TestNewClient_Errors(t *testing.T) {
-	_, err := connectthrottle.NewClient(connectthrottle.ClientConfig{
+func TestConfig_errors(t *testing.T) {
+	_, client := connectthrottle.NewClient(connectthrottle.ClientConfig{
 		Throttle: throttle.Config{Name: "shop", Ratio: 0.5, CanceledAfter: 2 * time.Hour}, Group: throttle.GroupConfig{Max: -1},
 	})
-	for _, want := range []string{"ClientConfig.Throttle", "Ratio", "CanceledAfter", "ClientConfig.Group", "Max"} {
+	_, server := connectthrottle.NewServer(connectthrottle.ServerConfig{
+		Group: throttle.GroupConfig{Max: -1}, RetryAfter: 2 * time.Hour, Trust: throttle.Trust{Ceiling: -1, Default: 16},
+	})
+	for want, err := range map[string]error{
+		"ClientConfig.Throttle": client, "Ratio": client, "CanceledAfter": client, "ClientConfig.Group": client,
+		"ServerConfig.Throttle": server, "ServerConfig.Group": server, "ServerConfig.RetryAfter is 2h0m0s: want 0s to 1h0m0s": server,
+		"ServerConfig.Trust.Ceiling": server, "ServerConfig.Trust.Default": server,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v want %s in it", err, want)
 		}
 	}
 }
 
-func TestClient_Nil(t *testing.T) {
+func TestNilAndZero(t *testing.T) {
 	var client *connectthrottle.Client
 	for name, build := range map[string]func(){
 		"nil client":  func() { client.Interceptor() },

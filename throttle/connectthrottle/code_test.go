@@ -17,21 +17,24 @@ import (
 
 func TestFromError_Delay(t *testing.T) {
 	for name, tt := range map[string]struct {
-		header string
-		detail *durationpb.Duration
-		want   time.Duration
+		header, value string
+		detail        *durationpb.Duration
+		want          time.Duration
+		delayed       bool
 	}{
-		"none":             {"", nil, 0},
-		"header":           {"7", nil, 7 * time.Second},
-		"header, too long": {"99999", nil, time.Hour},
-		"detail":           {"7", durationpb.New(time.Minute), time.Minute},
-		"detail, too long": {"", durationpb.New(2 * time.Hour), time.Hour},
-		"detail, negative": {"", durationpb.New(-time.Hour), 0},
+		"none":             {},
+		"header":           {"Retry-After", "7", nil, 7 * time.Second, true},
+		"header, too long": {"Retry-After", "99999", nil, time.Hour, true},
+		"pushback":         {"Grpc-Retry-Pushback-Ms", "1500", nil, 1500 * time.Millisecond, true},
+		"retry at once":    {"Grpc-Retry-Pushback-Ms", "0", nil, 0, false},
+		"detail":           {"Retry-After", "7", durationpb.New(time.Minute), time.Minute, true},
+		"detail, too long": {"", "", durationpb.New(2 * time.Hour), time.Hour, true},
+		"detail, negative": {"", "", durationpb.New(-time.Hour), 0, true},
 	} {
 		for _, code := range []connect.Code{connect.CodeUnavailable, connect.CodeResourceExhausted} {
 			err := connect.NewWireError(code, errors.New("no"))
 			if tt.header != "" {
-				err.Meta().Set("Retry-After", tt.header)
+				err.Meta().Set(tt.header, tt.value)
 			}
 			if tt.detail != nil {
 				detail, detailErr := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: tt.detail})
@@ -40,14 +43,18 @@ func TestFromError_Delay(t *testing.T) {
 			}
 			got := connectthrottle.FromError(err)
 			fault, ok := faults.AsUnavailable(got)
-			delayed := tt.header != "" && tt.header != "soon" || tt.detail != nil
-			if wantFault := code == connect.CodeUnavailable || delayed; ok != wantFault || ok && fault.RetryInfo.RetryDelay != tt.want {
+			if want := tt.delayed || code == connect.CodeUnavailable; ok != want || ok && fault.RetryInfo.RetryDelay != tt.want {
 				t.Errorf("%s, %v: got %+v want a delay of %v", name, code, fault, tt.want)
 			}
 			if connect.CodeOf(got) != code {
 				t.Errorf("%s: got code %v want %v", name, connect.CodeOf(got), code)
 			}
 		}
+	}
+	own := connect.NewError(connect.CodeUnavailable, errors.New("busy")) // of a handler, whose metadata is not read
+	own.Meta().Set("Retry-After", "7")
+	if fault, ok := faults.AsUnavailable(connectthrottle.FromError(own)); !ok || fault.RetryInfo.RetryDelay != 0 {
+		t.Errorf("an error of a handler: got %+v want no delay", fault)
 	}
 }
 

@@ -25,6 +25,7 @@ func TestListen(t *testing.T) {
 		fails := func(context.Context, http.Header, func(string) error) error {
 			return connect.NewError(connect.CodeNotFound, errors.New("no pears"))
 		}
+		tells, listens := connectthrottle.ServerConfig{Tell: answersRPC(true)}, answersRPC(true)
 		for name, c := range map[string]struct {
 			serve     handler
 			shedding  bool
@@ -32,15 +33,15 @@ func TestListen(t *testing.T) {
 			listen    rpcs
 			calm, bad bool // what the client receives
 		}{
-			"calm":      {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
-			"fails":     {serve: fails, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), calm: true},
-			"sheds":     {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(true), shedding: true, bad: true},
-			"trusted":   {serve: sells, tell: connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}, listen: answersRPC(true), calm: true},
-			"default":   {serve: sells, listen: answersRPC(true)},
-			"Tell not":  {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: answersRPC(true)},
-			"deaf":      {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, shedding: true},
-			"forbidden": {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true)}, listen: answersRPC(false), shedding: true},
-			"exempt":    {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, listen: answersRPC(true)},
+			"calm":      {serve: sells, tell: tells, listen: listens, calm: true},
+			"fails":     {serve: fails, tell: tells, listen: listens, calm: true},
+			"sheds":     {serve: sells, tell: tells, listen: listens, shedding: true, bad: true},
+			"trusted":   {serve: sells, tell: connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}, listen: listens, calm: true},
+			"default":   {serve: sells, listen: listens},
+			"Tell not":  {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: listens},
+			"deaf":      {serve: sells, tell: tells, shedding: true},
+			"forbidden": {serve: sells, tell: tells, listen: answersRPC(false), shedding: true},
+			"exempt":    {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, listen: listens},
 		} {
 			c.tell.Throttle.Rand = always
 			server, guard := newServer(t, c.tell)

@@ -18,53 +18,25 @@ import (
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// TestOutcome_Unreachable counts a backend that refuses connections.
-func TestOutcome_Unreachable(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{})
-		p := &place{client: &http.Client{Transport: refusing{}}, options: []connect.ClientOption{protocol, calling}}
-		if err := p.call(t.Context(), procedure); connect.CodeOf(err) != connect.CodeUnavailable {
-			t.Errorf("got %v want Unavailable", err)
-		}
-		wants(t, "refused", member(t, client.Group(), host), tally{rejected: 1})
-	})
-}
-
-type refusing struct{}
-
-func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
-
 // TestOutcome_Deadline counts calls whose deadline passes, whatever their handler then returns.
 func TestOutcome_Deadline(t *testing.T) {
-	handlers := map[string]handler{
-		"obeys": func(ctx context.Context, _ http.Header, _ func(string) error) error { <-ctx.Done(); return ctx.Err() },
-		"returns another error": func(ctx context.Context, _ http.Header, _ func(string) error) error {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		client, calling := newClient(t, connectthrottle.ClientConfig{})
+		server, serving := newServer(t, connectthrottle.ServerConfig{})
+		p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
 			<-ctx.Done()
 			time.Sleep(time.Second) // the caller must give up first
 			return faults.NotFound
-		},
-		"ignores the context": func(context.Context, http.Header, func(string) error) error {
-			time.Sleep(2 * time.Second)
-			return nil
-		},
-	}
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		for name, h := range handlers {
-			client, calling := newClient(t, connectthrottle.ClientConfig{})
-			server, serving := newServer(t, connectthrottle.ServerConfig{})
-			p := open(t, handle(h, serving), protocol, calling)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
-				t.Errorf("%s: got %v want DeadlineExceeded", name, err)
-			}
-			cancel()
-			time.Sleep(3 * time.Second)
-			for of, th := range map[string]*throttle.Throttle{
-				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
-			} {
-				if faultsOf(th, throttle.Rejected, throttle.FaultTimeout) != 1 {
-					t.Errorf("%s, %s: got %+v want one rejected with timeout", name, of, tallyOf(th))
-				}
+		}, serving), protocol, calling)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
+			t.Errorf("got %v want DeadlineExceeded", err)
+		}
+		time.Sleep(3 * time.Second)
+		for _, th := range []*throttle.Throttle{member(t, client.Group(), host), member(t, server.Group(), procedure)} {
+			if faultsOf(th, throttle.Rejected, throttle.FaultTimeout) != 1 {
+				t.Errorf("%s: got %+v want one rejected with timeout", th.Name(), tallyOf(th))
 			}
 		}
 	})
@@ -98,11 +70,9 @@ func TestOutcome_Canceled(t *testing.T) {
 			if tt.late && (procedure == buy || procedure == fill) { // other streams may be idle
 				outcome = throttle.Rejected
 			}
-			for of, th := range map[string]*throttle.Throttle{
-				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
-			} {
+			for _, th := range []*throttle.Throttle{member(t, client.Group(), host), member(t, server.Group(), procedure)} {
 				if faultsOf(th, outcome, throttle.FaultCanceled) != 1 {
-					t.Errorf("%v of %v, %s: got %+v want one call %v", tt.after, tt.limit, of, tallyOf(th), outcome)
+					t.Errorf("%v of %v, %s: got %+v want one call %v", tt.after, tt.limit, th.Name(), tallyOf(th), outcome)
 				}
 			}
 		}

@@ -38,10 +38,9 @@ func TestPriority_Incoming(t *testing.T) {
 			want     throttle.Priority
 			header   string
 		}{
-			{"no word", nil, throttle.Trust{Peer: trusted}, 0, throttle.Medium, ""},
 			{"not trusted", []string{"high"}, throttle.Trust{}, 0, throttle.Medium, ""},
-			{"trusted", []string{"high"}, throttle.Trust{Peer: trusted}, throttle.Low, throttle.High, "high"},
-			{"ceiling", []string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, 0, throttle.Important, "important"},
+			{"chosen", nil, throttle.Trust{Peer: trusted}, throttle.Low, throttle.Low, ""},
+			{"trusted", []string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, throttle.Low, throttle.Important, "important"},
 			{"repeated", []string{"high", "high"}, throttle.Trust{Peer: trusted, Default: throttle.Low}, 0, throttle.Low, ""},
 		} {
 			config := connectthrottle.ServerConfig{Trust: tt.trust}
@@ -99,19 +98,4 @@ func TestPriority_Outgoing(t *testing.T) {
 			must(t, p.call(ctx, procedure))
 		}
 	})
-}
-
-// TestPriority_Earlier keeps the priority that an earlier interceptor put into the context.
-func TestPriority_Earlier(t *testing.T) {
-	earlier := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			return next(throttle.WithPriority(ctx, throttle.High), req)
-		}
-	}))
-	server, serving := newServer(t, connectthrottle.ServerConfig{})
-	p := open(t, handle(sold, earlier, serving))
-	must(t, p.call(t.Context(), buy))
-	if got := member(t, server.Group(), buy).Stats().Priorities[throttle.High].Admitted; got != 1 {
-		t.Errorf("got %d admitted as High want 1", got)
-	}
 }

@@ -98,29 +98,23 @@ func TestServer_SharedError(t *testing.T) {
 	})
 }
 
-// TestServer_Close serves calls without a throttle, and still converts faults.
-func TestServer_Close(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
-		p := open(t, handle(func(context.Context, http.Header, func(string) error) error { return faults.NotFound }, serving), protocol)
-		spoil(t, server.Group(), procedure)
-		must(t, server.Close())
-		if err := p.call(t.Context(), procedure); connect.CodeOf(err) != connect.CodeNotFound {
-			t.Errorf("got %v want NotFound", err)
-		}
-	})
-}
-
-func TestNewServer_Errors(t *testing.T) {
-	_, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
-		Group: throttle.GroupConfig{Max: -1}, RetryAfter: 2 * time.Hour, Trust: throttle.Trust{Ceiling: -1, Default: 16},
-	})
-	for _, want := range []string{
-		"ServerConfig.Throttle", "Name", "ServerConfig.Group", "ServerConfig.RetryAfter is 2h0m0s: want 0s to 1h0m0s",
-		"ServerConfig.Trust.Ceiling", "ServerConfig.Trust.Default",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v want %s in it", err, want)
+// TestServer_earlier has a priority and a tenant that an earlier interceptor put into the context. The Tenant
+// function replaces the tenant.
+func TestServer_earlier(t *testing.T) {
+	of := func(_ context.Context, rpc connectthrottle.RPC) string { return "tenant of " + rpc.Spec.Procedure }
+	for want, tenant := range map[string]func(context.Context, connectthrottle.RPC) string{"earlier": nil, "tenant of ": of} {
+		server, _ := newServer(t, connectthrottle.ServerConfig{Tenant: tenant})
+		ctx := throttle.WithPriority(throttle.WithTenant(t.Context(), "earlier"), throttle.High)
+		serve := server.Interceptor().WrapUnary(func(ctx context.Context, _ connect.AnyRequest) (connect.AnyResponse, error) {
+			if got, p := throttle.TenantFromContext(ctx), throttle.PriorityFromContext(ctx, 99); got != want || p != throttle.High {
+				t.Errorf("got tenant %q and priority %v want %q and high", got, p, want)
+			}
+			return nil, nil
+		})
+		_, err := serve(ctx, connect.NewRequest(&struct{}{}))
+		must(t, err)
+		if got := member(t, server.Group(), "").Stats().Priorities[throttle.High].Admitted; got != 1 {
+			t.Errorf("got %d admitted as High want 1", got)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package connectthrottle_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"testing"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 type text = wrapperspb.StringValue
@@ -235,20 +236,6 @@ func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n ui
 // always is a Rand that sheds every call which may be shed.
 func always() float64 { return 0 }
 
-// never is a Rand that sheds no call.
-func never() float64 { return math.Nextafter(1, 0) }
-
-// settled returns c with a name and a deterministic Rand.
-func settled(c throttle.Config, name string) throttle.Config {
-	if c.Name == "" {
-		c.Name = name
-	}
-	if c.Rand == nil {
-		c.Rand = never
-	}
-	return c
-}
-
 func newClient(t testing.TB, c connectthrottle.ClientConfig) (*connectthrottle.Client, connect.Option) {
 	t.Helper()
 	c.Throttle = settled(c.Throttle, "client")
@@ -263,6 +250,15 @@ func newServer(t testing.TB, c connectthrottle.ServerConfig) (*connectthrottle.S
 	server, err := connectthrottle.NewServer(c)
 	must(t, err)
 	return server, connect.WithInterceptors(server.Interceptor())
+}
+
+// settled returns c with a name, and with a Rand that sheds no call.
+func settled(c throttle.Config, name string) throttle.Config {
+	c.Name = cmp.Or(c.Name, name)
+	if c.Rand == nil {
+		c.Rand = throttletest.Always(1)
+	}
+	return c
 }
 
 // spoil makes the throttle of a key reject calls until it sheds.

@@ -64,8 +64,8 @@ func TestClient_panic(t *testing.T) {
 			}
 		}
 		th := member(t, client.Group(), "")
-		if faultsOf(th, throttle.Ignored, throttle.FaultPanic) != 2 {
-			t.Errorf("%s: got %+v want two ignored panics", name, tallyOf(th))
+		if got := endedOf(th); got != "2 ignored/panic" {
+			t.Errorf("%s: got %s want two ignored panics", name, got)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func TestClient_messageTooLarge(t *testing.T) {
 			}
 		}
 		th := member(t, client.Group(), target)
-		if got := faultsOf(th, throttle.Accepted, throttle.FaultBad); got != 4 {
-			t.Errorf("got %d calls that were bad want 4: %+v", got, tallyOf(th))
+		if got := endedOf(th); got != "4 accepted/bad" {
+			t.Errorf("got %s want 4 bad calls", got)
 		}
 	})
 }
@@ -136,9 +136,8 @@ func TestOutcome_RetriesEndWhileSending(t *testing.T) {
 						t.Errorf("got %v after %d attempts want an EOF inside of an error without status, after 4", err, attempts)
 					}
 					th := member(t, client.Group(), target)
-					wants(t, "the end", th, tally{rejected: 1})
-					if got := faultsOf(th, throttle.Rejected, throttle.FaultAvailability); got != 1 {
-						t.Errorf("got %d that were unavailable want 1: %+v", got, tallyOf(th))
+					if got := endedOf(th); got != "1 rejected/availability" {
+						t.Errorf("got %s want one that was unavailable", got)
 					}
 				})
 			})
@@ -165,7 +164,7 @@ func TestOutcome_WrappedStatus(t *testing.T) {
 	if err := s.RecvMsg(new(text)); err != own { //nolint:errorlint // it is handed on as it is
 		t.Errorf("got %v want the very error", err)
 	}
-	if got := endedOf(member(t, client.Group(), "")); got != "accepted/missing" {
+	if got := endedOf(member(t, client.Group(), "")); got != "1 accepted/missing" {
 		t.Errorf("got %s want the outcome of the status", got)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -244,12 +246,15 @@ func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 	}
 }
 
-// faultsOf counts the calls of a throttle that ended with a fault, by outcome.
-func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
+// endedOf returns how the calls of a throttle ended.
+func endedOf(th *throttle.Throttle) string {
+	var ended []string
 	for _, p := range th.Stats().Priorities {
-		n += p.Ended.Count(o, f)
+		for e := range p.Ended.All() {
+			ended = append(ended, fmt.Sprintf("%d %v/%v", e.Calls, e.Outcome, e.Fault))
+		}
 	}
-	return n
+	return strings.Join(ended, ", ")
 }
 
 // always is a Rand that sheds every call which may be shed.

@@ -13,64 +13,46 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestBody_OutcomeAtTheHeader(t *testing.T) {
-	for status, want := range map[int]string{
-		200: "accepted/none", 301: "accepted/none", 404: "accepted/missing", 429: "rejected/quota", 500: "accepted/other",
-		503: "rejected/availability", 504: "rejected/timeout",
-	} {
-		rec := throttletest.NewRecorder()
-		transport := newTransport(t, answers(status, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
-		th := throttleOf(t, transport, host)
-		response := ask(t, transport, get(t.Context()))
-		equal(t, "at the header", books(th), "1 medium "+want+", 1 medium in flight")
-		equal(t, "hook calls", hookCalls(rec), "1 started, 0 finished")
-		text, err := io.ReadAll(response.Body)
-		equal(t, "text", string(text), "text")
-		equal(t, "error", err, nil)
-		equal(t, "at the end", books(th), "1 medium "+want)
-		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
-		equal(t, "error of Finished", fmt.Sprint(rec.Finished()[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
-		_ = response.Body.Close()
-		equal(t, "when closed, too", books(th), "1 medium "+want)
-		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
-	}
-}
-
 // broken is a body whose Read and Close fail.
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func (b broken) Close() error             { return b.err }
 
+// The outcome is that of the header. The call is in flight to the end of the body.
 func TestBody_EndsTheCall(t *testing.T) {
+	text := func() io.ReadCloser { return io.NopCloser(strings.NewReader("12")) }
 	for name, c := range map[string]struct {
 		body io.ReadCloser
 		do   func(io.ReadCloser)
-		want string
-		err  error
+		open bool
+		err  error // of Finished
 	}{
-		"left open":       {io.NopCloser(strings.NewReader("12")), func(io.ReadCloser) {}, "1 medium accepted/none, 1 medium in flight", nil},
-		"read in part":    {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _, _ = b.Read(make([]byte, 1)) }, "1 medium accepted/none, 1 medium in flight", nil},
-		"closed":          {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _ = b.Close() }, "1 medium accepted/none", nil},
-		"read to the end": {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, "1 medium accepted/none", nil},
-		"breaks":          {broken{errPlain}, func(b io.ReadCloser) { _, _ = b.Read(nil) }, "1 medium accepted/none", errPlain},
-		"fails to close":  {broken{errPlain}, func(b io.ReadCloser) { _ = b.Close() }, "1 medium accepted/none", nil},
+		"left open":       {text(), func(io.ReadCloser) {}, true, nil},
+		"read in part":    {text(), func(b io.ReadCloser) { _, _ = b.Read(make([]byte, 1)) }, true, nil},
+		"closed":          {text(), func(b io.ReadCloser) { _ = b.Close() }, false, httpthrottle.StatusCodeError(404)},
+		"read to the end": {text(), func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, false, httpthrottle.StatusCodeError(404)},
+		"breaks":          {broken{errPlain}, func(b io.ReadCloser) { _, _ = b.Read(nil) }, false, errPlain},
+		"fails to close":  {broken{errPlain}, func(b io.ReadCloser) { _ = b.Close() }, false, httpthrottle.StatusCodeError(404)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			rec := throttletest.NewRecorder()
-			transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 200, Body: c.body}, nil
-			}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
-			response := ask(t, transport, get(t.Context()))
+		rec := throttletest.NewRecorder()
+		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 404, Body: c.body}, nil
+		}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
+		response := ask(t, transport, get(t.Context()))
+		equal(t, name+": at the header", books(throttleOf(t, transport, host)), "1 medium accepted/missing, 1 medium in flight")
+		for range 2 {
 			c.do(response.Body)
-			equal(t, "books", books(throttleOf(t, transport, host)), c.want)
-			if ends := rec.Finished(); len(ends) > 0 {
-				equal(t, "error of Finished", ends[0].Err, c.err)
-			}
-			if name != "left open" {
-				equal(t, "error of Close", response.Body.Close(), c.body.Close())
-			}
-		})
+		}
+		if c.open {
+			equal(t, name+": hook calls", hookCalls(rec), "1 started, 0 finished")
+			equal(t, name+": error of Close", response.Body.Close(), nil)
+			continue
+		}
+		equal(t, name+": at the end", books(throttleOf(t, transport, host)), "1 medium accepted/missing")
+		equal(t, name+": hook calls", hookCalls(rec), "1 started, 1 finished")
+		equal(t, name+": error of Finished", fmt.Sprint(rec.Finished()[0].Err), fmt.Sprint(c.err))
+		equal(t, name+": error of Close", response.Body.Close(), c.body.Close())
 	}
 }
 

@@ -47,11 +47,7 @@ func ExampleNewTransport() {
 
 // A server that sheds requests which its handler has no capacity for.
 func ExampleMiddleware() {
-	th, err := throttle.New(throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}) // makes the example deterministic
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop", Rand: func() float64 { return 0 }})) // makes the example deterministic
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no database connection is free", http.StatusServiceUnavailable)
@@ -61,11 +57,7 @@ func ExampleMiddleware() {
 	defer server.Close()
 
 	for { // until the throttle sheds
-		response, err := http.Get(server.URL)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
+		response := throttle.Must(http.Get(server.URL))
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if delay := response.Header.Get("Retry-After"); delay != "" { // shed: the handler sets no Retry-After
@@ -129,11 +121,7 @@ func Example_chain() {
 	for _, path := range []string{"/browse", "/checkout"} {
 		r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, frontend.URL+path, http.NoBody)
 		r.Header.Set(httpthrottle.PriorityHeader, "high") // not trusted
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
+		response := throttle.Must(http.DefaultClient.Do(r))
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		fmt.Printf("%s\n%s", path, text)
@@ -162,14 +150,10 @@ func Example_retries() {
 	}))
 	defer backend.Close()
 
-	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 1 }}, // sheds nothing in this example
 		Retry:    &retry.Config{},                                                      // three attempts, 10 % of the accepted requests
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	}))
 	client := &http.Client{Transport: transport}
 	get := func(path string) string {
 		response, err := client.Get(backend.URL + path)
@@ -200,20 +184,12 @@ func ExampleTransportConfig_retry() {
 	}))
 	defer backend.Close()
 
-	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"},
 		Retry:    &retry.Config{}, // three attempts, 10 % of the accepted requests
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	}))
 	client := &http.Client{Transport: transport}
-	response, err := client.Post(backend.URL, "text/plain", strings.NewReader("an order"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	response := throttle.Must(client.Post(backend.URL, "text/plain", strings.NewReader("an order")))
 	_ = response.Body.Close()
 	fmt.Println(response.Status, "after", requests, "request")
 	// Output:
@@ -241,12 +217,8 @@ func ExampleTransport_Group() {
 	}
 	fmt.Println("shed:", errors.Is(get(), throttle.ErrShed))
 
-	th, err := transport.Group().Get(strings.TrimPrefix(backend.URL, "http://"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	err = th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
+	th := throttle.Must(transport.Group().Get(strings.TrimPrefix(backend.URL, "http://")))
+	err := th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
 
 	err = transport.Group().Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
@@ -278,11 +250,7 @@ func ExampleTransportConfig_listen() {
 		Throttle: throttle.Config{Name: "backends"},
 		Listen:   func(r *http.Request) bool { return r.URL.Host == server.Listener.Addr().String() },
 	}))
-	response, err := (&http.Client{Transport: transport}).Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	response := throttle.Must((&http.Client{Transport: transport}).Get(server.URL))
 	_ = response.Body.Close()
 	for host, th := range transport.Group().All() {
 		fmt.Println(host == server.Listener.Addr().String(), response.StatusCode, th.Stats().Received)

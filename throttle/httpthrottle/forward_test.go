@@ -61,32 +61,21 @@ func TestForward_Outcomes(t *testing.T) {
 // A client sees a forwarded response as the backend sent it.
 func TestForward_SameAsDirect(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
-		backend := serve(scenery(), http2)
-		transport := backend.Client().Transport.(*http.Transport).Clone()
+		backend := serve(t, scenery(), http2)
+		transport := backend.client.Transport.(*http.Transport).Clone()
 		transport.DisableCompression = true
-		edge := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			r2, _ := http.NewRequestWithContext(r.Context(), r.Method, backend.URL+r.URL.String(), http.NoBody)
-			res, err := transport.RoundTrip(r2)
-			if err != nil {
-				t.Error(err)
-				return
-			}
+		t.Cleanup(transport.CloseIdleConnections)
+		edge := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r2, _ := http.NewRequestWithContext(r.Context(), r.Method, backend.url+r.URL.String(), http.NoBody)
+			res := throttle.Must(transport.RoundTrip(r2))
 			defer res.Body.Close()
 			if err := httpthrottle.Forward(w, res); err != nil {
 				panic(http.ErrAbortHandler)
 			}
 		}), http2)
 		for _, path := range []string{"/size?n=0", "/size?n=100", "/size?n=100000&flush=1", "/status/204", "/status/304", "/status/503", "/trailer", "/gzip"} {
-			var want, got transcript
-			do("GET", path, nil)(&want, backend.Client(), backend.URL)
-			do("GET", path, nil)(&got, edge.Client(), edge.URL)
-			if got.String() != want.String() {
-				t.Errorf("HTTP2=%v %s\nforwarded:\n%sdirect:\n%s", http2, path, got.String(), want.String())
-			}
+			compare(t, fmt.Sprintf("HTTP2=%v %s", http2, path), backend, edge, do("GET", path, nil))
 		}
-		edge.Close()
-		transport.CloseIdleConnections()
-		backend.Close()
 	}
 }
 

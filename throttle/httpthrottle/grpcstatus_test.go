@@ -11,49 +11,24 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// grpcCodes are some codes of gRPC, and how a throttle counts them.
-var grpcCodes = map[string]string{
-	"0": "accepted/none", "1": "ignored/canceled", "5": "accepted/missing", "8": "rejected/quota", "14": "rejected/availability",
-	"4294967295": "accepted/other", "-1": "accepted/none", "many": "accepted/none",
-}
-
-// fullCodes are the fields of a gRPC call that say whether the server is full.
-func fullCodes() map[string]struct {
+// grpcCases are the fields that end some calls of gRPC, and how a throttle counts them.
+func grpcCases() map[string]struct {
 	fields http.Header
 	want   string
+	full   uint64 // rejections of a full server
 } {
+	code := func(code string) http.Header { return http.Header{"Grpc-Status": {code}} }
+	delayed := func(ms string) http.Header { return http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {ms}} }
 	return map[string]struct {
 		fields http.Header
 		want   string
+		full   uint64
 	}{
-		"unavailable":   {http.Header{"Grpc-Status": {"14"}}, "1 rejected, 0 full"},
-		"pushback":      {http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {"1500"}}, "1 rejected, 1 full"},
-		"retry at once": {http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {"0"}}, "1 rejected, 0 full"},
-		"exhausted":     {http.Header{"Grpc-Status": {"8"}}, "1 rejected, 1 full"},
-	}
-}
-
-// The fields are in the header or in the trailer, of a call that a client makes or that a handler answers.
-func TestGRPC_overloaded(t *testing.T) {
-	for name, c := range fullCodes() {
-		for where, base := range map[string]roundTrip{
-			"header": grpcResponse(c.fields, nil, ""), "trailer": grpcResponse(http.Header{}, c.fields, ""),
-		} {
-			transport := newTransport(t, base, httpthrottle.TransportConfig{})
-			read(t, transport, get(t.Context()))
-			equal(t, name+" in the "+where, fullness(throttleOf(t, transport, host)), c.want)
-		}
-		for where, prefix := range map[string]string{"header": "", "trailer": http.TrailerPrefix} {
-			th := newThrottle(t, throttle.Config{})
-			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/grpc")
-				for field, values := range c.fields {
-					w.Header()[prefix+field] = values
-				}
-				w.WriteHeader(http.StatusOK)
-			})
-			equal(t, name+" of a handler, in the "+where, fullness(th), c.want)
-		}
+		"OK": {code("0"), "accepted/none", 0}, "canceled": {code("1"), "ignored/canceled", 0}, "not found": {code("5"), "accepted/missing", 0},
+		"exhausted": {code("8"), "rejected/quota", 1}, "unavailable": {code("14"), "rejected/availability", 0},
+		"pushback": {delayed("1500"), "rejected/availability", 1}, "retry at once": {delayed("0"), "rejected/availability", 0},
+		"unknown": {code("4294967295"), "accepted/other", 0}, "negative": {code("-1"), "accepted/none", 0}, "not a number": {code("many"), "accepted/none", 0},
+		"none": {http.Header{}, "accepted/none", 0},
 	}
 }
 
@@ -73,18 +48,19 @@ type atEnd func()
 func (f atEnd) Read([]byte) (int, error) { f(); return 0, io.EOF }
 
 func TestTransport_GRPC(t *testing.T) {
-	for code, want := range grpcCodes {
-		status := http.Header{"Grpc-Status": {code}}
+	for name, c := range grpcCases() {
 		for where, base := range map[string]roundTrip{
-			"header": grpcResponse(status, nil, ""), "trailer": grpcResponse(http.Header{}, status, ""),
+			"header": grpcResponse(c.fields, nil, ""), "trailer": grpcResponse(http.Header{}, c.fields, ""),
 		} {
 			transport := newTransport(t, base, httpthrottle.TransportConfig{})
 			read(t, transport, get(t.Context()))
-			equal(t, code+" in the "+where, books(throttleOf(t, transport, host)), "1 medium "+want)
+			th := throttleOf(t, transport, host)
+			equal(t, name+" in the "+where, books(th), "1 medium "+c.want)
+			equal(t, name+" in the "+where+": full", fullOf(th), c.full)
 		}
-		transport := newTransport(t, grpcResponse(http.Header{}, status, "message"), httpthrottle.TransportConfig{})
+		transport := newTransport(t, grpcResponse(http.Header{}, c.fields, "message"), httpthrottle.TransportConfig{})
 		read(t, transport, get(t.Context()))
-		equal(t, code+" after a message", books(throttleOf(t, transport, host)), "1 medium accepted/none")
+		equal(t, name+" after a message", books(throttleOf(t, transport, host)), "1 medium accepted/none")
 	}
 }
 
@@ -95,7 +71,6 @@ func TestTransport_GRPC_end(t *testing.T) {
 		want string
 	}{
 		"closed before the first message": {grpcResponse(http.Header{}, nil, "message"), func(*http.Response) {}, "1 medium ignored/canceled"},
-		"no code":                         {grpcResponse(http.Header{}, nil, ""), func(r *http.Response) { _, _ = io.ReadAll(r.Body) }, "1 medium accepted/none"},
 		"too large": {
 			grpcResponse(http.Header{"Grpc-Status": {"8"}, "Grpc-Message": {"grpc: received message larger than max (5 vs. 4)"}}, nil, ""),
 			func(*http.Response) {}, "1 medium accepted/bad",
@@ -124,36 +99,39 @@ func TestTransport_GRPC_answer(t *testing.T) {
 }
 
 func TestMiddleware_GRPC(t *testing.T) {
-	for code, want := range grpcCodes {
-		for name, c := range map[string]struct {
-			handler http.HandlerFunc
-			want    string
-		}{
-			"header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Grpc-Status", code) }, want},
-			"header, written": {func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Grpc-Status", code)
-				w.WriteHeader(http.StatusOK)
-			}, want},
-			"announced trailer": {func(w http.ResponseWriter, _ *http.Request) {
+	for name, c := range grpcCases() {
+		for where, write := range map[string]func(w http.ResponseWriter, set func(prefix string)){
+			"header":          func(_ http.ResponseWriter, set func(string)) { set("") },
+			"header, written": func(w http.ResponseWriter, set func(string)) { set(""); w.WriteHeader(http.StatusOK) },
+			"announced trailer": func(w http.ResponseWriter, set func(string)) {
 				w.Header().Set("Trailer", "Grpc-Status")
 				w.(http.Flusher).Flush()
-				w.Header().Set("Grpc-Status", code)
-			}, want},
-			"trailer with a prefix": {func(w http.ResponseWriter, _ *http.Request) {
+				set("")
+			},
+			"trailer with a prefix": func(w http.ResponseWriter, set func(string)) {
 				w.WriteHeader(http.StatusOK)
-				w.Header().Set(http.TrailerPrefix+"Grpc-Status", code)
-			}, want},
-			"after a message": {func(w http.ResponseWriter, _ *http.Request) {
+				set(http.TrailerPrefix)
+			},
+			"after a message": func(w http.ResponseWriter, set func(string)) {
 				_, _ = w.Write([]byte("message"))
-				w.Header().Set(http.TrailerPrefix+"Grpc-Status", code)
-			}, "accepted/none"},
+				set(http.TrailerPrefix)
+			},
 		} {
 			th := newThrottle(t, throttle.Config{})
-			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
+			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/grpc")
-				c.handler(w, r)
+				write(w, func(prefix string) {
+					for field, values := range c.fields {
+						w.Header()[prefix+field] = values
+					}
+				})
 			})
-			equal(t, code+", "+name, books(th), "1 medium "+c.want)
+			want, full := c.want, c.full
+			if where == "after a message" {
+				want, full = "accepted/none", 0
+			}
+			equal(t, name+", "+where, books(th), "1 medium "+want)
+			equal(t, name+", "+where+": full", fullOf(th), full)
 		}
 	}
 }

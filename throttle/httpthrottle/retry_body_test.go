@@ -5,13 +5,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
@@ -26,13 +27,7 @@ func TestRetry_Bodies(t *testing.T) {
 	if err := os.WriteFile(file, long, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open := func() io.Reader {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
+	open := func() io.Reader { return throttle.Must(os.Open(file)) }
 	piped := func() io.Reader {
 		r, w := io.Pipe()
 		go func() {
@@ -67,11 +62,12 @@ func TestRetry_Bodies(t *testing.T) {
 		for _, http2 := range []bool{false, true} {
 			for _, rejects := range []string{"after the body", "before the body", "by closing"} {
 				t.Run(body.name+"/"+rejects, func(t *testing.T) {
-					server := newRejecting(t, rejects, http2)
+					server := &rejecting{by: rejects}
+					at := serve(t, server, http2)
 					often := often()
 					often.Attempts = 6 // an attempt on a connection that closes may not arrive
-					transport := retrying(t, server.Client().Transport, httpthrottle.TransportConfig{Retry: often})
-					r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, body.body())
+					transport := retrying(t, at.client.Transport, httpthrottle.TransportConfig{Retry: often})
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, at.url, body.body())
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -83,7 +79,17 @@ func TestRetry_Bodies(t *testing.T) {
 						_, _ = io.Copy(io.Discard, response.Body)
 						_ = response.Body.Close()
 					}
-					server.check(t, body.want, body.again, response, err)
+					attempts, accepted := 1, err == nil && response.StatusCode == http.StatusOK
+					if body.again {
+						attempts = 3
+					}
+					equal(t, "attempts", int(server.requests.Load()), attempts)
+					equal(t, "is accepted", accepted, body.again)
+					server.mu.Lock()
+					for _, got := range server.bodies {
+						equal(t, "the whole body has arrived", bytes.Equal(got, body.want), true)
+					}
+					server.mu.Unlock()
 				})
 			}
 		}
@@ -92,68 +98,24 @@ func TestRetry_Bodies(t *testing.T) {
 
 // rejecting is a server that rejects the first two requests.
 type rejecting struct {
-	*httptest.Server
-
+	by       string
+	requests atomic.Int64
 	mu       sync.Mutex
-	requests int
 	bodies   [][]byte // that were read to the end
 }
 
-func newRejecting(t *testing.T, rejects string, http2 bool) *rejecting {
-	s := &rejecting{}
-	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (s *rejecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	first := s.requests.Add(1) < 3
+	if first && s.by == "by closing" {
+		panic(http.ErrAbortHandler)
+	}
+	if !first || s.by == "after the body" {
+		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
-		s.requests++
-		first := s.requests < 3
+		s.bodies = append(s.bodies, body)
 		s.mu.Unlock()
-		if first && rejects == "by closing" {
-			panic(http.ErrAbortHandler)
-		}
-		if !first || rejects == "after the body" {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Error(err)
-			}
-			s.mu.Lock()
-			s.bodies = append(s.bodies, body)
-			s.mu.Unlock()
-		}
-		if first {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	s.EnableHTTP2 = http2
-	if http2 {
-		s.StartTLS()
-	} else {
-		s.Start()
 	}
-	t.Cleanup(s.Close)
-	return s
-}
-
-// check wants three attempts and a success, or one attempt that is rejected. Each body that arrived
-// is the whole one.
-func (s *rejecting) check(t *testing.T, want []byte, again bool, response *http.Response, err error) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	attempts := 1
-	if again {
-		attempts = 3
-	}
-	if s.requests != attempts {
-		t.Errorf("got %d attempts want %d", s.requests, attempts)
-	}
-	if again && (err != nil || response.StatusCode != http.StatusOK || len(s.bodies) == 0) {
-		t.Errorf("got %v, %v want a success", response, err)
-	}
-	if !again && err == nil && response.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("got %v want the rejection", response.Status)
-	}
-	for i, body := range s.bodies {
-		if !bytes.Equal(body, want) {
-			t.Errorf("body %d has %d bytes and differs from that of the request, which has %d", i+1, len(body), len(want))
-		}
+	if first {
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,12 +34,8 @@ func retrying(t *testing.T, base http.RoundTripper, c httpthrottle.TransportConf
 	if c.Retry == nil {
 		c.Retry = often()
 	}
-	c.Throttle.Name, c.Throttle.Rand = "backends", func() float64 { return 1 }
-	transport, err := httpthrottle.NewTransport(base, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transport
+	c.Throttle.Rand = lucky
+	return newTransport(t, base, c)
 }
 
 // statsOf returns the statistics of the only Retrier.
@@ -92,29 +89,15 @@ func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: b.header.Clone(), Body: body, Request: r, ContentLength: -1}, nil
 }
 
-func newRequest(t *testing.T, method string, body io.Reader) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://backend/", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 func TestRetry_OfEachStatus(t *testing.T) {
-	for status, want := range map[int]int{
-		0: 3, 200: 1, 301: 1, 404: 1, 429: 3, 500: 1, 502: 3, 503: 3, 504: 3,
-	} {
+	for status, want := range map[int]int{0: 3, 200: 1, 404: 1, 429: 3, 503: 3} {
 		synctest.Test(t, func(t *testing.T) {
 			base := &backend{statuses: []int{status}}
 			transport := retrying(t, base, httpthrottle.TransportConfig{})
-			r := newRequest(t, http.MethodGet, http.NoBody)
+			r := get(t.Context())
 			response, err := transport.RoundTrip(r)
-			if len(base.requests) != want || (err != nil) != (status == 0) {
-				t.Fatalf("%d: got %d attempts, error %v want %d", status, len(base.requests), err, want)
-			}
-			if s := statsOf(t, transport); s.Sent != uint64(want-1) || s.Calls[want] != 1 {
-				t.Errorf("%d: got %+v", status, s)
+			if s := statsOf(t, transport); len(base.requests) != want || (err != nil) != (status == 0) || s.Sent != uint64(want-1) || s.Calls[want] != 1 {
+				t.Fatalf("%d: got %d attempts, error %v, %+v want %d", status, len(base.requests), err, s, want)
 			}
 			if status == 0 {
 				return
@@ -125,17 +108,9 @@ func TestRetry_OfEachStatus(t *testing.T) {
 			}
 			_ = response.Body.Close()
 			for i, b := range base.bodies {
-				if !b.closed.Load() {
-					t.Errorf("%d: the body of response %d is not closed", status, i+1)
-				}
+				equal(t, fmt.Sprint(status, ": the body of response ", i+1, " is closed"), b.closed.Load(), true)
 			}
-			for _, th := range transport.Group().All() {
-				for _, p := range th.Stats().Priorities {
-					if p.InFlight != 0 {
-						t.Errorf("%d: %d calls of %v are in flight", status, p.InFlight, p.Priority)
-					}
-				}
-			}
+			equal(t, strconv.Itoa(status), strings.Contains(books(throttleOf(t, transport, host)), "in flight"), false)
 		})
 	}
 }
@@ -144,43 +119,26 @@ func TestRetry_MarksAttemptsAndLowersTheirPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &backend{statuses: []int{503, 503, 200}}
 		transport := retrying(t, base, httpthrottle.TransportConfig{Send: func(*http.Request) bool { return true }})
-		r := newRequest(t, http.MethodGet, nil)
+		r := get(throttle.WithPriority(t.Context(), throttle.Important))
 		r.Header.Set("X-Own", "1")
-		response, err := transport.RoundTrip(r.WithContext(throttle.WithPriority(t.Context(), throttle.Important)))
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("got %v, %v", response, err)
-		}
-		for i, want := range []struct{ attempt, priority string }{{"", "important"}, {"2", "medium"}, {"3", "medium"}} {
+		equal(t, "status", ask(t, transport, r).StatusCode, http.StatusOK)
+		for i, want := range []string{"[] important 1", "[2] medium 1", "[3] medium 1"} {
 			h := base.requests[i].Header
-			if h.Get(httpthrottle.AttemptHeader) != want.attempt || h.Get(httpthrottle.PriorityHeader) != want.priority || h.Get("X-Own") != "1" {
-				t.Errorf("attempt %d: got header %v want %+v", i+1, h, want)
-			}
+			equal(t, "header", fmt.Sprintf("%v %s %s", h[httpthrottle.AttemptHeader], h.Get(httpthrottle.PriorityHeader), h.Get("X-Own")), want)
 		}
-		if len(r.Header) != 1 {
-			t.Errorf("the header of the caller has changed: %v", r.Header)
-		}
-		th := throttle.Must(transport.Group().Get("backend")).Stats().Priorities
-		if th[throttle.Important].Admitted != 1 || th[throttle.Medium].Admitted != 2 {
-			t.Errorf("admitted %+v want one important and two medium attempts", th)
-		}
+		equal(t, "header of the caller", len(r.Header), 1)
 	})
 }
 
+// Package retry decides about a delay. The transport gives it that of the response.
 func TestRetry_ObeysRetryAfter(t *testing.T) {
-	for header, want := range map[string]struct {
-		attempts int
-		after    time.Duration
-	}{"2": {3, 4 * time.Second}, "0": {3, 0}, "3600": {1, 0}, "soon": {3, 0}, "-1": {3, 0}} {
-		synctest.Test(t, func(t *testing.T) {
-			begun := time.Now()
-			base := &backend{statuses: []int{503}, header: http.Header{"Retry-After": {header}}}
-			response, err := retrying(t, base, httpthrottle.TransportConfig{}).RoundTrip(newRequest(t, http.MethodGet, nil))
-			if err != nil || len(base.requests) != want.attempts || time.Since(begun) != want.after {
-				t.Errorf("%q: got %d attempts after %v, error %v want %+v", header, len(base.requests), time.Since(begun), err, want)
-			}
-			_ = response.Body.Close()
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		base := &backend{statuses: []int{503}, header: http.Header{"Retry-After": {"2"}}}
+		_ = ask(t, retrying(t, base, httpthrottle.TransportConfig{}), get(t.Context())).Body.Close()
+		equal(t, "attempts", len(base.requests), 3)
+		equal(t, "duration", time.Since(begun), 4*time.Second)
+	})
 }
 
 func TestRetry_KeepsTheResponseIfNoRetryIsSent(t *testing.T) {
@@ -194,7 +152,7 @@ func TestRetry_KeepsTheResponseIfNoRetryIsSent(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			base := &backend{statuses: []int{503}, header: http.Header{"Retry-After": {"5"}}}
 			transport := retrying(t, base, httpthrottle.TransportConfig{})
-			r := newRequest(t, http.MethodPut, strings.NewReader("text")).WithContext(ctx)
+			r := request(t.Context(), http.MethodPut, strings.NewReader("text")).WithContext(ctx)
 			change(r, cancel)
 			response, err := transport.RoundTrip(r)
 			if err != nil || len(base.requests) != 1 {
@@ -213,30 +171,13 @@ func TestRetry_KeepsTheResponseIfNoRetryIsSent(t *testing.T) {
 }
 
 func TestRetry_AShedIsNotRetried(t *testing.T) {
-	base := &backend{statuses: []int{503}}
-	draw := 1.0
-	transport, err := httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
-		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return draw }}, Retry: often(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		_, _ = transport.RoundTrip(newRequest(t, http.MethodGet, nil))
-	}
-	draw = 0
-	body := &tracing{Reader: strings.NewReader("text")}
-	sent := len(base.requests)
-	for { // until the throttle has a new decision
-		if _, err = transport.RoundTrip(newRequest(t, http.MethodPut, body)); errors.Is(err, throttle.ErrShed) {
-			break
-		}
-		sent = len(base.requests)
-		body = &tracing{Reader: strings.NewReader("text")}
-	}
-	if s := statsOf(t, transport); len(base.requests) != sent || s.Calls[0] != 1 || !body.closed.Load() {
-		t.Errorf("got %d requests, %+v want none for a shed call, and its body closed", len(base.requests)-sent, s)
-	}
+	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}, Retry: often()})
+	overload(t, throttleOf(t, transport, host))
+	body := &trackedBody{Reader: strings.NewReader("text")}
+	_, err := transport.RoundTrip(request(t.Context(), http.MethodPut, body)) //nolint:bodyclose // there is none
+	equal(t, "is a shed", errors.Is(err, throttle.ErrShed), true)
+	equal(t, "calls that were not sent", statsOf(t, transport).Calls[0], 1)
+	equal(t, "body closed", body.closed, 1)
 }
 
 // TestRetry_DoesNotWaitForAStream: a rejected response whose end is not known is closed, not read.
@@ -261,45 +202,39 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Each server handles what a Transport sends: the number of the attempt, and the priority.
+// A server counts the retries that senders mark. Package protocol decides about their priority.
 func TestRetry_Middleware(t *testing.T) {
 	trusted := throttle.Trust{Peer: func(context.Context) bool { return true }}
-	for _, tt := range []struct {
-		name     string
-		config   httpthrottle.MiddlewareConfig
+	for name, tt := range map[string]struct {
+		trust    throttle.Trust
 		attempt  []string
 		priority string
 		number   int
 		want     throttle.Priority
 	}{
-		{"first", httpthrottle.MiddlewareConfig{LowerRetries: true}, nil, "", 1, throttle.Medium},
-		{"second", httpthrottle.MiddlewareConfig{}, []string{"2"}, "", 2, throttle.Medium},
-		{"lowered", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2"}, "", 2, throttle.Low},
-		{"trusted", httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: trusted}, []string{"2"}, "high", 2, throttle.High},
-		{"not valid", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"+2"}, "", 1, throttle.Medium},
-		{"twice", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2", "3"}, "", 1, throttle.Medium},
+		"first":     {trusted, nil, "", 1, throttle.Medium},
+		"lowered":   {trusted, []string{"2"}, "", 2, throttle.Low},
+		"trusted":   {trusted, []string{"2"}, "high", 2, throttle.High},
+		"untrusted": {throttle.Trust{}, []string{"2"}, "high", 2, throttle.Low},
+		"not valid": {trusted, []string{"+2"}, "", 1, throttle.Medium},
+		"twice":     {trusted, []string{"2", "3"}, "", 1, throttle.Medium},
 	} {
-		var arrived []string
-		tt.config.RetryHooks = retry.Hooks{Arrived: func(_ context.Context, e retry.ArrivalEvent) { arrived = append(arrived, e.String()) }}
-		th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
+		arrived := 0
+		config := httpthrottle.MiddlewareConfig{
+			LowerRetries: true, Trust: tt.trust, RetryHooks: retry.Hooks{Arrived: func(context.Context, retry.ArrivalEvent) { arrived++ }},
+		}
 		r := incoming(t.Context())
 		r.Header[httpthrottle.AttemptHeader] = tt.attempt
 		if tt.priority != "" {
 			r.Header.Set(httpthrottle.PriorityHeader, tt.priority)
 		}
-		served(th, tt.config, r, func(_ http.ResponseWriter, r *http.Request) {
-			a := retry.FromContext(r.Context())
-			p, _ := throttle.ClampPriority(throttle.PriorityFromContext(r.Context(), throttle.High), th.Priorities())
-			if a.Number != tt.number || p != tt.want || (a.Throttle == th) != (tt.number > 1) {
-				t.Errorf("%s: the handler has %+v, %v want attempt %d, %v", tt.name, a, p, tt.number, tt.want)
-			}
+		th := newThrottle(t, throttle.Config{})
+		served(th, config, r, func(_ http.ResponseWriter, r *http.Request) {
+			equal(t, name+": attempt", retry.FromContext(r.Context()).Number, tt.number)
+			equal(t, name+": priority", throttle.PriorityFromContext(r.Context(), 100), tt.want)
 		})
-		if n := th.Stats().Priorities[tt.want].Admitted; n != 1 {
-			t.Errorf("%s: %d calls of %v admitted want 1", tt.name, n, tt.want)
-		}
-		if (len(arrived) == 1) != (tt.number > 1) {
-			t.Errorf("%s: arrivals %q", tt.name, arrived)
-		}
+		equal(t, name, books(th), "1 "+tt.want.String()+" accepted/none")
+		equal(t, name+": arrivals", arrived == 1, tt.number > 1)
 	}
 }
 
@@ -332,7 +267,7 @@ func TestRetry_Repeatable(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			base := &backend{statuses: []int{503, 200}}
 			transport := retrying(t, base, httpthrottle.TransportConfig{Repeatable: tt.repeatable})
-			r := newRequest(t, tt.method, tt.body)
+			r := request(t.Context(), tt.method, tt.body)
 			r.Method, r.Trailer = tt.method, tt.trailer
 			for name, values := range tt.header {
 				r.Header[name] = values

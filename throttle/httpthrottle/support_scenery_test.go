@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // scenery is a server with many kinds of responses.
@@ -57,6 +58,31 @@ func scenery() http.Handler {
 		status, _ := strconv.Atoi(r.PathValue("status"))
 		http.Redirect(w, r, "/echo", status)
 	})
+	mux.HandleFunc("/abilities", func(w http.ResponseWriter, _ *http.Request) {
+		control := http.NewResponseController(w)
+		_, str := w.(io.StringWriter)
+		fmt.Fprintln(w, abilities(w), str)
+		fmt.Fprintln(w, control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(time.Hour)), control.Flush())
+	})
+	mux.HandleFunc("/duplex", func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		fmt.Fprintln(w, control.EnableFullDuplex(), control.Flush())
+		for line := range lines(bufio.NewReader(r.Body)) {
+			_, _ = io.WriteString(w, strings.ToUpper(line))
+			_ = control.Flush()
+		}
+	})
+	mux.HandleFunc("/copy", func(w http.ResponseWriter, _ *http.Request) {
+		n, err := io.Copy(w, strings.NewReader(strings.Repeat("text", 10_000)))
+		fmt.Fprintln(w, n, err)
+	})
+	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "doc.go") })
+	mux.HandleFunc("/timeout", func(w http.ResponseWriter, _ *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(past())
+		fmt.Fprintln(w, "text", control.Flush() != nil)
+	})
+	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/refuse", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusExpectationFailed) })
 	mux.HandleFunc("/break", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")

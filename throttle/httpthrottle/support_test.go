@@ -273,16 +273,3 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // past is a time long gone.
 func past() time.Time { return time.Unix(0, 0) }
-
-// lazy is a context that notices its end late: it is asked once before.
-type lazy struct {
-	context.Context
-	asked *int
-}
-
-func (l lazy) Err() error {
-	if *l.asked++; *l.asked == 1 {
-		return nil
-	}
-	return l.Context.Err()
-}

@@ -21,82 +21,78 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// arena is a server and two clients that must get the same from it.
-type arena struct {
-	server    *httptest.Server
-	bare      *http.Client
-	throttled *http.Client
-	transport *httpthrottle.Transport
-	rec       *throttletest.Recorder
+// place is a server, as one client sees it.
+type place struct {
+	client *http.Client
+	url    string
 }
 
-func newArena(t testing.TB, http2 bool) *arena {
+// serve runs a server, and returns it as a client of its own sees it.
+func serve(t *testing.T, handler http.Handler, http2 bool) place {
 	t.Helper()
-	a := &arena{server: httptest.NewUnstartedServer(scenery()), rec: throttletest.NewRecorder()}
-	a.server.Config.ErrorLog = quiet()
-	a.server.EnableHTTP2 = http2
-	a.server.StartTLS()
-	t.Cleanup(a.server.Close)
-	client := func() *http.Transport {
-		base := a.server.Client().Transport.(*http.Transport).Clone()
-		t.Cleanup(base.CloseIdleConnections)
-		return base
-	}
-	a.transport = newTransport(t, client(), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: lucky, Hooks: a.rec.Hooks()}})
-	a.bare, a.throttled = &http.Client{Transport: roundTrip(client().RoundTrip)}, &http.Client{Transport: a.transport}
-	return a
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = quiet()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return place{server.Client(), server.URL}
 }
 
-// compare runs a scenario with both clients.
-func (a *arena) compare(t *testing.T, run func(tr *transcript, client *http.Client, server string)) {
+// compare runs a scenario at a bare place and at another, which must look the same.
+func compare(t *testing.T, what string, bare, other place, run scenario) {
 	t.Helper()
 	var want, got transcript
-	run(&want, a.bare, a.server.URL)
-	run(&got, a.throttled, a.server.URL)
+	run(&want, bare.client, bare.url)
+	run(&got, other.client, other.url)
 	if got.String() != want.String() {
-		t.Errorf("with the transport:\n%swithout:\n%s", got.String(), want.String())
+		t.Errorf("%s: got\n%swithout us:\n%s", what, got.String(), want.String())
 	}
-	equal(t, "in flight afterwards", strings.Contains(books(throttleOf(t, a.transport, a.server.Listener.Addr().String())), "in flight"), false)
 }
 
 func TestTransport_SameAsWithout(t *testing.T) {
+	all := scenarios(t)
 	for _, http2 := range []bool{false, true} {
-		a := newArena(t, http2)
-		for name, run := range scenarios(t) {
-			t.Run(fmt.Sprintf("HTTP2=%v/%s", http2, name), func(t *testing.T) { a.compare(t, run) })
+		bare, rec := serve(t, scenery(), http2), throttletest.NewRecorder()
+		base := bare.client.Transport.(*http.Transport).Clone()
+		t.Cleanup(base.CloseIdleConnections)
+		transport := newTransport(t, base, httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: lucky, Hooks: rec.Hooks()}})
+		throttled := place{&http.Client{Transport: transport}, bare.url}
+		bare.client.Transport = roundTrip(bare.client.Transport.RoundTrip) // with no method that ours lacks
+		for name, run := range all {
+			t.Run(fmt.Sprintf("HTTP2=%v/%s", http2, name), func(t *testing.T) { compare(t, name, bare, throttled, run) })
 		}
-		started, finished := a.rec.Count(throttletest.KindStarted), a.rec.Count(throttletest.KindFinished)
-		equal(t, "started calls finished", started, finished)
+		if !http2 {
+			compare(t, "upgrade", bare, throttled, upgrading)
+		}
+		equal(t, "started calls finished", rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished))
+		equal(t, "in flight", strings.Contains(books(throttleOf(t, transport, strings.TrimPrefix(bare.url, "https://"))), "in flight"), false)
 	}
 }
 
-// A connection that changes hands: both directions work, and so does closing one of them, as far as it goes.
-func TestTransport_SameAsWithoutOnUpgrade(t *testing.T) {
-	a := newArena(t, false)
-	a.compare(t, func(tr *transcript, client *http.Client, server string) {
-		r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, server+"/upgrade", http.NoBody)
-		r.Header.Set("Connection", "Upgrade")
-		r.Header.Set("Upgrade", "loud")
-		response, err := client.Do(r)
-		tr.response(response, err)
-		if err != nil {
-			return
-		}
-		conn := response.Body.(io.ReadWriteCloser)
-		in := bufio.NewReader(conn)
-		for _, line := range []string{"one\n", "two\n"} {
-			_, err := io.WriteString(conn, line)
-			answer, readErr := in.ReadString('\n')
-			tr.say("%q, %v, %v", answer, err, readErr)
-		}
-		half, ok := conn.(interface{ CloseWrite() error })
-		tr.say("half-closes %v", ok)
-		if ok {
-			tr.say("half-close %v", half.CloseWrite())
-		}
-		rest, err := io.ReadAll(in)
-		tr.say("rest %q, %v, close %v", rest, err, conn.Close())
-	})
+// upgrading lets a connection change hands: both directions work, and so does closing one of them, as far as it goes.
+func upgrading(tr *transcript, client *http.Client, server string) {
+	r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, server+"/upgrade", http.NoBody)
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "loud")
+	response, err := client.Do(r)
+	tr.response(response, err)
+	if err != nil {
+		return
+	}
+	conn := response.Body.(io.ReadWriteCloser)
+	in := bufio.NewReader(conn)
+	for _, line := range []string{"one\n", "two\n"} {
+		_, err := io.WriteString(conn, line)
+		answer, readErr := in.ReadString('\n')
+		tr.say("%q, %v, %v", answer, err, readErr)
+	}
+	half, ok := conn.(interface{ CloseWrite() error })
+	tr.say("half-closes %v", ok)
+	if ok {
+		tr.say("half-close %v", half.CloseWrite())
+	}
+	rest, err := io.ReadAll(in)
+	tr.say("rest %q, %v, close %v", rest, err, conn.Close())
 }
 
 // A scenario is something that a client does.

@@ -79,21 +79,18 @@ func TestWriter_WaitingForADependency(t *testing.T) {
 		return nil, r.Context().Err()
 	})
 	for name, c := range map[string]struct {
-		end  func(context.Context) (context.Context, context.CancelFunc)
-		want string
-		host string
+		end        func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+		want, host string
 	}{
-		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, "ignored/timeout", "rejected/timeout"},
-		"client disconnects": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"deadline": {context.WithTimeout, "ignored/timeout", "rejected/timeout"},
+		"client disconnects": {func(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Minute, cancel)
+			time.AfterFunc(after, cancel)
 			return ctx, cancel
 		}, "ignored/canceled", "rejected/canceled"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := c.end(t.Context())
+			ctx, cancel := c.end(t.Context(), time.Minute)
 			defer cancel()
 			th, transport := newThrottle(t, throttle.Config{}), newTransport(t, hangs, httpthrottle.TransportConfig{})
 			served(th, httpthrottle.MiddlewareConfig{}, incoming(ctx), forwards(transport).ServeHTTP)

@@ -89,39 +89,26 @@ func TestRun_CancelEndsTheWait(t *testing.T) {
 }
 
 func TestRun_Denials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begin := func(r *retry.Retrier, ctx context.Context) retry.Run {
-			run := r.Begin(ctx, throttle.High)
-			call := throttle.Must(run.Admit())
-			call.Done(rejected())
-			return run
+	for name, tt := range map[string]struct {
+		ctx    context.Context
+		result retry.Result
+		want   retry.Reason
+	}{
+		"pushback":       {t.Context(), retry.Result{Err: rejected(), Stop: true}, retry.ReasonPushback},
+		"longer delay":   {t.Context(), retry.Result{Err: rejected(), Delay: time.Minute}, retry.ReasonPushback},
+		"once":           {t.Context(), retry.Result{Err: rejected(), Once: true}, retry.ReasonOnce},
+		"WithoutRetries": {retry.WithoutRetries(t.Context()), retry.Result{Err: rejected()}, retry.ReasonOnce},
+		"shed":           {t.Context(), retry.Result{Err: throttle.ErrShed}, retry.ReasonShed},
+	} {
+		r := newRetrier(t, retry.Config{Budget: generous()})
+		left := r.Stats().Left
+		run := r.Begin(tt.ctx, throttle.High)
+		call := throttle.Must(run.Admit())
+		call.Done(rejected())
+		if run.Again(tt.result) || !maps.Equal(denials(r), map[retry.Reason]uint64{tt.want: 1}) || r.Stats().Left != left {
+			t.Errorf("%s: denied %v want %v, and the budget unchanged", name, denials(r), tt.want)
 		}
-		for _, tt := range []struct {
-			name   string
-			once   bool
-			result retry.Result
-			want   retry.Reason
-		}{
-			{"pushback", false, retry.Result{Stop: true}, retry.ReasonPushback},
-			{"longer delay", false, retry.Result{Delay: time.Minute}, retry.ReasonPushback},
-			{"once", false, retry.Result{Once: true}, retry.ReasonOnce},
-			{"WithoutRetries", true, retry.Result{}, retry.ReasonOnce},
-			{"shed", false, retry.Result{Err: throttle.ErrShed}, retry.ReasonShed},
-		} {
-			r, ctx := newRetrier(t, retry.Config{Budget: generous()}), t.Context()
-			if tt.once {
-				ctx = retry.WithoutRetries(ctx)
-			}
-			if tt.result.Err == nil {
-				tt.result.Err = rejected()
-			}
-			left := r.Stats().Left
-			run := begin(r, ctx)
-			if run.Again(tt.result) || !maps.Equal(denials(r), map[retry.Reason]uint64{tt.want: 1}) || r.Stats().Left != left {
-				t.Errorf("%s: denied %v want %v, and the budget unchanged", tt.name, denials(r), tt.want)
-			}
-		}
-	})
+	}
 }
 
 func TestRun_ContextOfARetry(t *testing.T) {
