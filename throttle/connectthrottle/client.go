@@ -39,9 +39,7 @@ type ClientConfig struct {
 // clients can share it, and it is safe for concurrent use.
 type Client struct {
 	throttles
-	priority func(context.Context, RPC) throttle.Priority
-	send     func(context.Context, RPC) bool
-	listen   func(context.Context, RPC) bool
+	config ClientConfig // with its defaults
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -55,7 +53,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send, listen: c.Listen}, nil
+	return &Client{throttles: t, config: c}, nil
 }
 
 // Group returns the throttles by key, for Stats and Tune.
@@ -87,7 +85,6 @@ func (c *Client) Interceptor() connect.Interceptor {
 
 type clientInterceptor struct{ *Client }
 
-// WrapUnary returns next with a throttle.
 func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, own error) {
 		rpc := RPC{Spec: req.Spec(), Peer: req.Peer()}
@@ -125,7 +122,6 @@ func (c clientInterceptor) WrapStreamingClient(next connect.StreamingClientFunc)
 	}
 }
 
-// WrapStreamingHandler returns next.
 func (clientInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
@@ -141,11 +137,11 @@ func (c *Client) notMade(ctx context.Context, err error) error {
 // prepare returns the priority of a call. It leaves a priority in the header only if Send allows it.
 func (c *Client) prepare(ctx context.Context, rpc RPC, h http.Header) throttle.Priority {
 	p, set := protocol.Priority(ctx)
-	if !set && c.priority != nil {
-		p, set = c.priority(ctx, rpc), true
+	if !set && c.config.Priority != nil {
+		p, set = c.config.Priority(ctx, rpc), true
 	}
 	word := ""
-	if set && c.send != nil && c.send(ctx, rpc) {
+	if set && c.config.Send != nil && c.config.Send(ctx, rpc) {
 		word = protocol.Word(p)
 	}
 	setHeader(h, word)

@@ -85,7 +85,6 @@ func (s *clientStream) Send(m any) error {
 	return err
 }
 
-// CloseRequest ends the sending.
 func (s *clientStream) CloseRequest() error {
 	if err := s.begin(); err != nil {
 		return err
@@ -118,12 +117,11 @@ func (s *clientStream) Receive(m any) error {
 
 // receive gives what the server says to the throttle.
 func (s *clientStream) receive(header func() http.Header) {
-	if s.throttle != nil && s.client.listen != nil {
+	if s.throttle != nil && s.client.config.Listen != nil {
 		s.client.receive(s.ctx.Context, s.throttle, s.rpc, header())
 	}
 }
 
-// ResponseHeader returns the header.
 func (s *clientStream) ResponseHeader() http.Header {
 	if s.wait() && s.refused != nil {
 		return http.Header{} // connect would wait for the end of the context
@@ -131,7 +129,6 @@ func (s *clientStream) ResponseHeader() http.Header {
 	return s.StreamingClientConn.ResponseHeader()
 }
 
-// ResponseTrailer returns the trailer.
 func (s *clientStream) ResponseTrailer() http.Header {
 	if s.wait() && s.refused != nil {
 		return http.Header{}
@@ -180,7 +177,6 @@ type streamContext struct {
 	hooked atomic.Pointer[context.Context]
 }
 
-// Value returns the value for key.
 func (c *streamContext) Value(key any) any {
 	if hooked := c.hooked.Load(); hooked != nil {
 		return (*hooked).Value(key)

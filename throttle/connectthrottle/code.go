@@ -94,7 +94,7 @@ func ToError(err error) error {
 	}
 	coded, ok := codedOf(err)
 	if isShed(err) && (!ok || isPublic(coded)) {
-		return &shedError{err: err, delay: protocol.RetryAfter}
+		return &shedError{err, protocol.RetryAfter}
 	}
 	code := connect.Code(protocol.CodeOf(throttle.FaultOf(err)))
 	if ok || code == connect.CodeUnknown {

@@ -25,9 +25,7 @@
 //	...
 //	mux.Handle(shopv1connect.NewShopHandler(shop, connect.WithInterceptors(server.Interceptor())))
 //
-// Calls of grpc.health.v1.Health are served whatever the throttle decides, because an orchestrator
-// that gets Unavailable from a busy process ends it, and the others get its load.
-// ServerConfig.Exempt changes that.
+// Health checks are served whatever the throttle decides: see ServerConfig.Exempt.
 //
 // A client has one throttle per host, and a server one per procedure, because procedures often
 // depend on different resources. The Key of the config changes that.
@@ -37,16 +35,8 @@
 //
 // # Outcomes
 //
-// [FromError] lists what each code means:
-//
-//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected. ResourceExhausted says that
-//     the backend is full, and so does Unavailable with a RetryInfo, Retry-After or pushback. See
-//     [throttle.MarkOverloaded].
-//   - Canceled is Ignored.
-//   - All other codes are Accepted: a backend that answers them works.
-//
-// Config.Classify runs first, and can read the code with connect.CodeOf. On a server, two things
-// count more than what the handler returns:
+// [FromError] lists what each code means. Config.Classify runs first, and can read the code with
+// connect.CodeOf. On a server, two things count more than what the handler returns:
 //
 //   - The deadline of the call has passed: Rejected, with the fault timeout. A caller that
 //     disconnects shortly before it counts as late too. It has the same deadline, and started to

@@ -27,7 +27,7 @@ func (t throttles) notMade(err error) error {
 	case isShed(err) && t.ownCode:
 		return err
 	case isShed(err):
-		return &shedError{err: err, delay: protocol.RetryAfter}
+		return &shedError{err, protocol.RetryAfter}
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -38,18 +38,12 @@ func (t throttles) notMade(err error) error {
 
 // shedError is the error of a shed call. It builds its connect.Error only on request.
 type shedError struct {
-	err   error
+	error
 	delay time.Duration // for the caller
 }
 
-// Error returns the text of the throttle's error.
-func (e *shedError) Error() string { return e.err.Error() }
-
-// Unwrap returns the throttle's error.
-func (e *shedError) Unwrap() error { return e.err }
-
-// Temporary returns false, as [throttle.ShedError] does.
-func (e *shedError) Temporary() bool { return false }
+func (e *shedError) Unwrap() error   { return e.error }
+func (e *shedError) Temporary() bool { return false } // as that of a throttle.ShedError
 
 // As returns the error that connect sends. It names neither the throttle nor the key, because
 // callers may be untrusted. A retry at once would undo the shed, so the pushback forbids gRPC

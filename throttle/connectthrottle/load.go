@@ -19,7 +19,7 @@ const loadTrailer = "Endpoint-Load-Metrics-Bin"
 func (s *Server) tell(
 	ctx context.Context, t *throttle.Throttle, rpc RPC, failed bool, header, trailer func() http.Header,
 ) {
-	if s.tells == nil || !s.tells(ctx, rpc) {
+	if s.config.Tell == nil || !s.config.Tell(ctx, rpc) {
 		return
 	}
 	if rpc.Peer.Protocol == connect.ProtocolConnect {
@@ -41,11 +41,11 @@ func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, e
 // receive gives what a server says in a header or in a trailer to the throttle of the call, if Listen allows
 // it.
 func (c *Client) receive(ctx context.Context, t *throttle.Throttle, rpc RPC, h http.Header) {
-	if c.listen == nil {
+	if c.config.Listen == nil {
 		return
 	}
 	text, binary := h[protocol.LoadHeader], h[loadTrailer]
-	if len(text)+len(binary) != 1 || !c.listen(ctx, rpc) {
+	if len(text)+len(binary) != 1 || !c.config.Listen(ctx, rpc) {
 		return
 	}
 	protocol.ReceiveLoad(t, text)
@@ -59,7 +59,7 @@ func (c *Client) receive(ctx context.Context, t *throttle.Throttle, rpc RPC, h h
 // receiveError is receive for an error that came from the server: it has the header and the trailer.
 func (c *Client) receiveError(ctx context.Context, t *throttle.Throttle, rpc RPC, err error) {
 	var coded *connect.Error
-	if c.listen != nil && errors.As(err, &coded) && connect.IsWireError(coded) {
+	if c.config.Listen != nil && errors.As(err, &coded) && connect.IsWireError(coded) {
 		c.receive(ctx, t, rpc, coded.Meta())
 	}
 }
@@ -67,7 +67,7 @@ func (c *Client) receiveError(ctx context.Context, t *throttle.Throttle, rpc RPC
 // receiveUnary is receive for a unary call.
 func (c *Client) receiveUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, res connect.AnyResponse, err error) {
 	switch {
-	case c.listen == nil:
+	case c.config.Listen == nil:
 	case err != nil:
 		c.receiveError(ctx, t, rpc, err)
 	case res != nil:

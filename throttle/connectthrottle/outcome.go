@@ -22,7 +22,6 @@ func outcome(s *protocol.Served, err error) error {
 // abandonedError adds the code for its cause, for Config.Classify.
 type abandonedError struct{ *protocol.AbandonedError }
 
-// Unwrap returns the error without its code.
 func (e abandonedError) Unwrap() error { return e.AbandonedError }
 
 // As returns an error with the code.
@@ -55,16 +54,15 @@ func streamOutcome(spec connect.Spec, answered bool, err error) error {
 	case answered:
 		return nil // the caller has stopped a stream that worked
 	case fault == throttle.FaultCanceled:
-		return &idleError{err: err}
+		return &idleError{err}
 	}
 	return err
 }
 
 // idleError is the error of a stream that the caller has cancelled before the first message.
-type idleError struct{ err error }
+type idleError struct{ error }
 
-func (e *idleError) Error() string { return e.err.Error() }
-func (e *idleError) Unwrap() error { return e.err }
+func (e *idleError) Unwrap() error { return e.error }
 
 // isIdle reports whether err is an idleError. A stream may be idle for long, so it is ignored whatever
 // Config.CanceledAfter is.

@@ -1,6 +1,7 @@
 package connectthrottle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,13 +63,8 @@ type ServerConfig struct {
 // can share it, and it is safe for concurrent use.
 type Server struct {
 	throttles
-	trust      throttle.Trust
-	priority   func(context.Context, RPC) throttle.Priority
-	tenant     func(context.Context, RPC) string // nil: that of the context
-	exempt     func(context.Context, RPC) bool
-	tells      func(context.Context, RPC) bool // nil: never
-	loads      protocol.Loads
-	retryAfter time.Duration
+	config ServerConfig // with its defaults
+	loads  protocol.Loads
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -87,15 +83,11 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if err = errors.Join(err, protocol.CheckTrust("connectthrottle: ServerConfig", c.Trust)); err != nil {
 		return nil, err
 	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = protocol.RetryAfter
-	}
+	c.RetryAfter = cmp.Or(c.RetryAfter, protocol.RetryAfter)
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
-	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, tenant: c.Tenant, exempt: c.Exempt, tells: c.Tell, retryAfter: c.RetryAfter,
-	}, nil
+	return &Server{throttles: t, config: c}, nil
 }
 
 // HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
@@ -109,7 +101,7 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 	if t == nil {
 		return true
 	}
-	exempt := s.exempt(ctx, rpc)
+	exempt := s.config.Exempt(ctx, rpc)
 	if exempt {
 		t.Exempt()
 	}
@@ -139,7 +131,6 @@ func (s *Server) Interceptor() connect.Interceptor {
 
 type serverInterceptor struct{ *Server }
 
-// WrapUnary returns next with a throttle.
 func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, own error) {
 		rpc := RPC{Spec: req.Spec(), Peer: req.Peer()}
@@ -169,7 +160,6 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient returns next.
 func (serverInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
@@ -201,15 +191,15 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 
 // receive returns the priority of an incoming call, and a context that carries it.
 func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, throttle.Priority) {
-	if s.tenant != nil {
-		ctx = throttle.WithTenant(ctx, s.tenant(ctx, rpc))
+	if s.config.Tenant != nil {
+		ctx = throttle.WithTenant(ctx, s.config.Tenant(ctx, rpc))
 	}
-	p, trusted := accept(ctx, s.trust, h)
+	p, trusted := accept(ctx, s.config.Trust, h)
 	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier
 	}
-	if !trusted && s.priority != nil {
-		p = s.priority(ctx, rpc)
+	if !trusted && s.config.Priority != nil {
+		p = s.config.Priority(ctx, rpc)
 	}
 	return throttle.WithPriority(ctx, p), p
 }
@@ -218,7 +208,7 @@ func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.C
 func (s *Server) answer(err error) error {
 	err = ToError(err)
 	if shed, ok := err.(*shedError); ok { //nolint:errorlint // ToError has just made it
-		return &shedError{err: shed.err, delay: s.retryAfter}
+		return &shedError{shed.error, s.config.RetryAfter}
 	}
 	return err
 }
@@ -231,7 +221,6 @@ type serverStream struct {
 	answered atomic.Bool
 }
 
-// Send sends a message.
 func (s *serverStream) Send(m any) error {
 	err := s.StreamingHandlerConn.Send(m)
 	if err == nil {

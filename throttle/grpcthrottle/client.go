@@ -48,10 +48,7 @@ type ClientConfig struct {
 // can share it, and it is safe for concurrent use.
 type Client struct {
 	throttles
-	priority func(context.Context, RPC) throttle.Priority
-	send     func(context.Context, RPC) bool
-	listen   func(context.Context, RPC) bool
-	repeat   func(context.Context, RPC) bool
+	config ClientConfig // with its defaults
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -68,7 +65,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send, listen: c.Listen, repeat: c.Repeatable}, nil
+	return &Client{throttles: t, config: c}, nil
 }
 
 // DialOptions returns both interceptors as chained options. Interceptors of earlier options run
@@ -191,16 +188,16 @@ func (c *Client) notMade(ctx context.Context, err error) error {
 // priorityOf returns the priority of a call, and whether the context or the Priority function set
 // it.
 func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, set bool) {
-	if p, set = protocol.Priority(ctx); set || c.priority == nil {
+	if p, set = protocol.Priority(ctx); set || c.config.Priority == nil {
 		return p, set
 	}
-	return c.priority(ctx, rpc), true
+	return c.config.Priority(ctx, rpc), true
 }
 
 // outgoing returns the context of a call, whose metadata has the priority only if Send allows it.
 func (c *Client) outgoing(ctx context.Context, rpc RPC, p throttle.Priority, set bool) context.Context {
 	word := ""
-	if set && c.send != nil && c.send(ctx, rpc) {
+	if set && c.config.Send != nil && c.config.Send(ctx, rpc) {
 		word = protocol.Word(p)
 	}
 	return withOutgoing(ctx, word)
@@ -254,7 +251,6 @@ func (s *clientStream) SendMsg(m any) error {
 	return err
 }
 
-// CloseSend ends the messages of the client.
 func (s *clientStream) CloseSend() error {
 	s.progress.reach(waiting)
 	return s.ClientStream.CloseSend()

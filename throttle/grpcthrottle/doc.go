@@ -25,9 +25,7 @@
 //	...
 //	s := grpc.NewServer(server.ServerOptions()...)
 //
-// Calls of grpc.health.v1.Health are served whatever the throttle decides, because an orchestrator
-// that gets Unavailable from a busy process ends it, and the others get its load.
-// ServerConfig.Exempt changes that.
+// Health checks are served whatever the throttle decides: see ServerConfig.Exempt.
 //
 // A client has one throttle per target, and a server one per method, because methods often depend
 // on different resources. (httpthrottle.Middleware has one for all requests: it usually runs before
@@ -37,15 +35,8 @@
 //
 // # Outcomes
 //
-// [FromStatus] lists what each code means:
-//
-//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected. ResourceExhausted says that
-//     the backend is full, and so does Unavailable with a RetryInfo, or with the trailer
-//     grpc-retry-pushback-ms other than 0. See [throttle.MarkOverloaded].
-//   - Canceled is Ignored, unless the call was cancelled late (see below).
-//   - All other codes are Accepted: a backend that answers them works.
-//
-// Config.Classify runs first, and can read the code with status.Code.
+// [FromStatus] lists what each code means. Config.Classify runs first, and can read the code with
+// status.Code.
 //
 // A server looks at the caller too, because a handler may end after its caller has given up:
 //
@@ -85,15 +76,8 @@
 // A stream of rare events, such as a subscription, should therefore begin with a header: the
 // handler calls SendHeader at once, and the client calls Header.
 //
-// A stream is in flight until it ends. For a client that is when gRPC releases it:
-//
-//   - the status was received,
-//   - its context has ended,
-//   - or the connection was closed.
-//
-// A client that stops reading without any of these leaks a goroutine of gRPC, and the stream stays
-// in flight. If a stream ends by its context or its connection, the Finished hook runs on a
-// goroutine of gRPC.
+// A stream is in flight until it ends: see [Client.StreamInterceptor]. If it ends by its context or its
+// connection, the Finished hook runs on a goroutine of gRPC.
 //
 // # Sheds
 //

@@ -21,45 +21,33 @@ func (t throttles) notMade(err error) error {
 		if t.ownStatus {
 			return err
 		}
-		return &shedError{err: err}
+		return &shedError{err}
 	}
 	if s := status.FromContextError(err); s.Code() != codes.Unknown {
-		return &statusError{status: s, err: err}
+		return &statusError{err, s}
 	}
-	return &statusError{status: status.New(codes.Internal, err.Error()), err: err}
+	return &statusError{err, status.New(codes.Internal, err.Error())}
 }
 
 // shedError is the error of a shed call. It builds its status only on request.
-type shedError struct{ err error }
+type shedError struct{ error }
 
-// Error returns the text of the throttle's error.
-func (e *shedError) Error() string { return e.err.Error() }
-
-// Unwrap returns the throttle's error.
-func (e *shedError) Unwrap() error { return e.err }
-
-// Temporary returns false, as [throttle.ShedError] does.
-func (e *shedError) Temporary() bool { return false }
+func (e *shedError) Unwrap() error   { return e.error }
+func (e *shedError) Temporary() bool { return false } // as that of a throttle.ShedError
 
 // GRPCStatus returns the status of the error. Its message names neither the throttle nor the key: a
 // handler may return the error, and then gRPC sends the status to a remote caller.
 func (e *shedError) GRPCStatus() *status.Status {
-	return newStatus(codes.Unavailable, publicText(e.err), retryInfo(protocol.RetryAfter))
+	return newStatus(codes.Unavailable, publicText(e.error), retryInfo(protocol.RetryAfter))
 }
 
 // statusError adds a status to an error that has none.
 type statusError struct {
+	error
 	status *status.Status
-	err    error
 }
 
-// Error returns the text of the error.
-func (e *statusError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error without its status.
-func (e *statusError) Unwrap() error { return e.err }
-
-// GRPCStatus returns the status, for gRPC and package status.
+func (e *statusError) Unwrap() error              { return e.error }
 func (e *statusError) GRPCStatus() *status.Status { return e.status }
 
 // grpcStatus is the method by which gRPC finds the status of an error.
@@ -149,5 +137,5 @@ func (a *shedAnswer) to(err error, setTrailer func(metadata.MD)) error {
 	if hasForeignStatus(err) {
 		return ToStatus(err)
 	}
-	return &statusError{status: a.status, err: err}
+	return &statusError{err, a.status}
 }

@@ -89,28 +89,20 @@ func delayOf(s *status.Status) (time.Duration, bool) {
 	return min(max(0, delay.AsDuration()), protocol.MaxDelay), true
 }
 
-func quotasOf(s *status.Status) (violations []*faults.QuotaViolation) {
-	detail := detailOf[*errdetails.QuotaFailure](s)
-	for _, v := range detail.GetViolations() {
-		violations = append(violations, &faults.QuotaViolation{Subject: v.GetSubject(), Description: v.GetDescription()})
-	}
-	return violations
+func quotasOf(s *status.Status) []*faults.QuotaViolation {
+	return converted(detailOf[*errdetails.QuotaFailure](s).GetViolations(), func(v *errdetails.QuotaFailure_Violation) *faults.QuotaViolation {
+		return &faults.QuotaViolation{Subject: v.GetSubject(), Description: v.GetDescription()}
+	})
 }
 
-func fieldsOf(s *status.Status) (violations []*faults.FieldViolation) {
-	detail := detailOf[*errdetails.BadRequest](s)
-	for _, v := range detail.GetFieldViolations() {
-		violations = append(violations, &faults.FieldViolation{Field: v.GetField(), Description: v.GetDescription()})
-	}
-	return violations
+func fieldsOf(s *status.Status) []*faults.FieldViolation {
+	return converted(detailOf[*errdetails.BadRequest](s).GetFieldViolations(), func(v *errdetails.BadRequest_FieldViolation) *faults.FieldViolation {
+		return &faults.FieldViolation{Field: v.GetField(), Description: v.GetDescription()}
+	})
 }
 
-func preconditionsOf(s *status.Status) (violations []*faults.PreconditionViolation) {
-	detail := detailOf[*errdetails.PreconditionFailure](s)
-	for _, v := range detail.GetViolations() {
-		violations = append(violations, &faults.PreconditionViolation{
-			Type: v.GetType(), Subject: v.GetSubject(), Description: v.GetDescription(),
-		})
-	}
-	return violations
+func preconditionsOf(s *status.Status) []*faults.PreconditionViolation {
+	return converted(detailOf[*errdetails.PreconditionFailure](s).GetViolations(), func(v *errdetails.PreconditionFailure_Violation) *faults.PreconditionViolation {
+		return &faults.PreconditionViolation{Type: v.GetType(), Subject: v.GetSubject(), Description: v.GetDescription()}
+	})
 }

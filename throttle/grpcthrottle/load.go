@@ -32,7 +32,7 @@ func (l *loadTrailers) of(t *throttle.Throttle, failed bool) metadata.MD {
 
 // tell says in the trailer of a call that ends with err what the server sheds, if Tell allows it.
 func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, err error, setTrailer func(metadata.MD)) {
-	if s.tells == nil || !s.tells(ctx, rpc) {
+	if s.config.Tell == nil || !s.config.Tell(ctx, rpc) {
 		return
 	}
 	if md := s.loads.of(t, err != nil); md != nil {
@@ -42,10 +42,10 @@ func (s *Server) tell(ctx context.Context, t *throttle.Throttle, rpc RPC, err er
 
 // receive gives what a server says in the trailer of a call to the throttle of the call, if Listen allows it.
 func (c *Client) receive(ctx context.Context, t *throttle.Throttle, rpc RPC, trailer metadata.MD) {
-	if c.listen == nil {
+	if c.config.Listen == nil {
 		return
 	}
-	if values := trailer[protocol.LoadTrailer]; len(values) > 0 && c.listen(ctx, rpc) {
+	if values := trailer[protocol.LoadTrailer]; len(values) > 0 && c.config.Listen(ctx, rpc) {
 		protocol.ReceiveBinaryLoad(t, values)
 	}
 }

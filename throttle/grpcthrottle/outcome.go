@@ -36,26 +36,19 @@ func outcome(s *protocol.Served, err error) error {
 // abandonedError adds the status for its cause, for Config.Classify.
 type abandonedError struct{ *protocol.AbandonedError }
 
-// Unwrap returns the error without its status.
-func (e abandonedError) Unwrap() error { return e.AbandonedError }
-
-// GRPCStatus returns the status.
+func (e abandonedError) Unwrap() error              { return e.AbandonedError }
 func (e abandonedError) GRPCStatus() *status.Status { return status.FromContextError(e.Cause) }
 
 // activeError is the error of a stream that its client cancelled while the stream was active. It is
 // ignored, however late.
-type activeError struct{ err error }
+type activeError struct{ error }
 
-// Error returns the text of the error.
-func (e *activeError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error.
-func (e *activeError) Unwrap() error { return e.err }
+func (e *activeError) Unwrap() error { return e.error }
 
 // whileActive wraps an error that throttles ignore, and returns all others unchanged.
 func whileActive(err error) error {
 	if throttle.DefaultClassify(context.Background(), err) == throttle.Ignored {
-		return &activeError{err: err}
+		return &activeError{err}
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts [
 		res := retry.Result{Err: outcome}
 		if outcome != nil {
 			res.Delay, res.Stop = protocol.Pushback(answer.trailer[pushbackKey])
-			res.Once = !u.client.repeat(ctx, u.rpc)
+			res.Once = !u.client.config.Repeatable(ctx, u.rpc)
 		}
 		if !run.Again(res) {
 			return own

@@ -1,6 +1,7 @@
 package grpcthrottle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,11 +73,7 @@ type ServerConfig struct {
 // use.
 type Server struct {
 	throttles
-	trust    throttle.Trust
-	priority func(context.Context, RPC) throttle.Priority
-	tenant   func(context.Context, RPC) string // nil: that of the context
-	exempt   func(context.Context, RPC) bool
-	tells    func(context.Context, RPC) bool // nil: never
+	config   ServerConfig // with its defaults
 	loads    loadTrailers
 	answer   *shedAnswer
 	arrivals protocol.Arrivals
@@ -97,15 +94,12 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = protocol.RetryAfter
-	}
+	c.RetryAfter = cmp.Or(c.RetryAfter, protocol.RetryAfter)
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
 	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, tenant: c.Tenant, exempt: c.Exempt, tells: c.Tell, answer: newShedAnswer(c.RetryAfter, c.Pushback),
-		arrivals: protocol.NewArrivals(c.LowerRetries, c.RetryHooks),
+		throttles: t, config: c, answer: newShedAnswer(c.RetryAfter, c.Pushback), arrivals: protocol.NewArrivals(c.LowerRetries, c.RetryHooks),
 	}, nil
 }
 
@@ -143,7 +137,7 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 	if t == nil {
 		return true
 	}
-	exempt := s.exempt(ctx, rpc)
+	exempt := s.config.Exempt(ctx, rpc)
 	if exempt {
 		t.Exempt()
 	}
@@ -225,15 +219,15 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 // receive returns the priority of an incoming call, and a context that carries it. Fixed means that
 // an earlier interceptor or a trusted sender named it.
 func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p throttle.Priority, fixed bool) {
-	if s.tenant != nil {
-		ctx = throttle.WithTenant(ctx, s.tenant(ctx, rpc))
+	if s.config.Tenant != nil {
+		ctx = throttle.WithTenant(ctx, s.config.Tenant(ctx, rpc))
 	}
-	ctx, p, trusted := accept(ctx, s.trust)
+	ctx, p, trusted := accept(ctx, s.config.Trust)
 	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier, true
 	}
-	if !trusted && s.priority != nil {
-		p = s.priority(ctx, rpc)
+	if !trusted && s.config.Priority != nil {
+		p = s.config.Priority(ctx, rpc)
 	}
 	return throttle.WithPriority(ctx, p), p, trusted
 }

@@ -22,7 +22,6 @@ type serverStream struct {
 	answered bool // a message was sent
 }
 
-// Context returns the context of the call.
 func (s *serverStream) Context() context.Context { return s.ctx }
 
 // SendHeader sends the header, so that the client need not wait for the first message.

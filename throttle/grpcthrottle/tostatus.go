@@ -30,7 +30,7 @@ func ToStatus(err error) error {
 	}
 	if isShed(err) && !hasForeignStatus(err) {
 		s := newStatus(codes.Unavailable, publicText(err), appendDelay(nil, err)...)
-		return &statusError{status: s, err: err}
+		return &statusError{err, s}
 	}
 	if own, ok := statusOf(err); ok {
 		return own
@@ -39,7 +39,7 @@ func ToStatus(err error) error {
 	if code == codes.Unknown {
 		return err
 	}
-	return &statusError{status: newStatus(code, err.Error(), detailsOf(err, code)...), err: err}
+	return &statusError{err, newStatus(code, err.Error(), detailsOf(err, code)...)}
 }
 
 // statusOf returns err without a mark around it, and whether err has a status.

@@ -133,7 +133,6 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the body.
 func (b *requestBody) Close() error {
 	b.closed.Store(true)
 	return b.ReadCloser.Close()

@@ -49,9 +49,7 @@
 // other resources the throttle learns from the statuses that the handler answers. If the server
 // runs out of database connections or queue slots, answer 503 with Retry-After, or set Config.Slow.
 //
-// Health checks are served whatever the throttle decides, because an orchestrator that gets 503
-// from a busy process ends it, and the others get its load. [HealthCheck] lists their paths, and
-// MiddlewareConfig.Exempt changes that.
+// Health checks are served whatever the throttle decides: see MiddlewareConfig.Exempt.
 //
 // # Client, server, or both
 //

@@ -59,10 +59,9 @@ func (e *causedError) Error() string   { return e.err.Error() }
 func (e *causedError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // invalidRequestError is the error of a request that was at fault itself.
-type invalidRequestError struct{ err error }
+type invalidRequestError struct{ error }
 
-func (e *invalidRequestError) Error() string { return e.err.Error() }
-func (e *invalidRequestError) Unwrap() error { return e.err }
+func (e *invalidRequestError) Unwrap() error { return e.error }
 
 // ignoreInvalidRequest is a Classifier.
 func ignoreInvalidRequest(_ context.Context, err error) (throttle.Outcome, bool) {

@@ -104,7 +104,6 @@ type flushingWriter struct {
 	control *http.ResponseController
 }
 
-// Write writes a part of the body and flushes it.
 func (w flushingWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err == nil {

@@ -30,10 +30,7 @@ type grpcError struct {
 	fault error
 }
 
-// Error returns the name of the code.
 func (e *grpcError) Error() string { return "httpthrottle: gRPC status " + grpcName(e.code) }
-
-// Unwrap returns the fault for the code.
 func (e *grpcError) Unwrap() error { return e.fault }
 
 // errGRPC is what the faults of a grpcError wrap.

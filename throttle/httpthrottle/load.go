@@ -46,10 +46,10 @@ func (l loadHeader) set(h http.Header, failed bool) {
 
 // receive gives what a server says in a response to the throttle of the request, if Listen allows it.
 func (t *Transport) receive(th *throttle.Throttle, r *http.Request, response *http.Response) {
-	if t.listen == nil {
+	if t.config.Listen == nil {
 		return
 	}
-	if values := response.Header[protocol.LoadHeader]; len(values) > 0 && t.listen(r) {
+	if values := response.Header[protocol.LoadHeader]; len(values) > 0 && t.config.Listen(r) {
 		protocol.ReceiveLoad(th, values)
 	}
 }

@@ -151,7 +151,6 @@ type middleware struct {
 	next      http.Handler
 }
 
-// ServeHTTP serves a request, or sheds it.
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t := m.throttle
 	if t == nil {

@@ -104,18 +104,18 @@ func forwarded(p throttle.Priority, trusted bool) string {
 // priorityOf returns the priority of a request to send, and whether the context or the Priority
 // function set it.
 func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
-	if p, set = protocol.Priority(ctx); set || t.priority == nil {
+	if p, set = protocol.Priority(ctx); set || t.config.Priority == nil {
 		return p, set
 	}
-	return t.priority(r), true
+	return t.config.Priority(r), true
 }
 
 // headerFor returns the header value to send: empty if no priority was set, or Send forbids it.
 func (t *Transport) headerFor(r *http.Request, p throttle.Priority, set bool) string {
-	if !set || t.send == nil || !t.send(r) {
+	if !set || t.config.Send == nil || !t.config.Send(r) {
 		return ""
 	}
-	p, _ = throttle.ClampPriority(p, t.tiers)
+	p, _ = throttle.ClampPriority(p, t.config.Throttle.Priorities)
 	return p.String()
 }
 

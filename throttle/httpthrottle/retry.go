@@ -55,7 +55,7 @@ func (t *Transport) retrying(
 // isRepeatable reports whether a request may be sent again, and can be.
 func (t *Transport) isRepeatable(r *http.Request) bool {
 	inMemory := r.Body == nil || r.Body == http.NoBody || r.GetBody != nil
-	return inMemory && len(r.Trailer) == 0 && t.mayRepeat(r)
+	return inMemory && len(r.Trailer) == 0 && t.config.Repeatable(r)
 }
 
 // isIdempotent is the default of TransportConfig.Repeatable.

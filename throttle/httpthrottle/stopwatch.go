@@ -26,7 +26,6 @@ func (s *stopwatch) start(body io.ReadCloser, limit time.Duration) io.ReadCloser
 	return s
 }
 
-// Read reads from the body.
 func (s *stopwatch) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.read.Store(int64(time.Since(s.began)))

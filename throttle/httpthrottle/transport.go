@@ -1,6 +1,7 @@
 package httpthrottle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -61,15 +62,8 @@ type TransportConfig struct {
 // is safe for concurrent use.
 type Transport struct {
 	base      http.RoundTripper
+	config    TransportConfig // with its defaults
 	throttles *protocol.Throttles
-	key       func(*http.Request) string
-	priority  func(*http.Request) throttle.Priority
-	answer    func(*http.Response) error
-	send      func(*http.Request) bool
-	listen    func(*http.Request) bool
-	mayRepeat func(*http.Request) bool
-	tiers     int  // number of priorities
-	hooked    bool // the Config has a Started hook, which may replace the context
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -79,32 +73,25 @@ var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with 
 // [http.DefaultTransport]. NewTransport returns an error if a field of Throttle or Group is out of
 // range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
-	config := c.Throttle
-	config.Classify = throttle.First(protocol.OfAnswers(protocol.Reporting(c.Throttle.Classify)), ignoreInvalidRequest)
-	throttles, err := protocol.NewThrottles("httpthrottle: TransportConfig", config, c.Group, c.Retry)
+	c.Throttle.Classify = throttle.First(protocol.OfAnswers(protocol.Reporting(c.Throttle.Classify)), ignoreInvalidRequest)
+	throttles, err := protocol.NewThrottles("httpthrottle: TransportConfig", c.Throttle, c.Group, c.Retry)
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{
-		base: base, throttles: throttles, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send, listen: c.Listen,
-		mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
+	if base == nil {
+		base = http.DefaultTransport
 	}
-	if t.mayRepeat == nil {
-		t.mayRepeat = isIdempotent
+	if c.Key == nil {
+		c.Key = hostOf
 	}
-	if t.base == nil {
-		t.base = http.DefaultTransport
+	if c.Answer == nil {
+		c.Answer = StatusError
 	}
-	if t.key == nil {
-		t.key = hostOf
+	if c.Repeatable == nil {
+		c.Repeatable = isIdempotent
 	}
-	if t.answer == nil {
-		t.answer = StatusError
-	}
-	if t.tiers == 0 {
-		t.tiers = throttle.StandardPriorities
-	}
-	return t, nil
+	c.Throttle.Priorities = cmp.Or(c.Throttle.Priorities, throttle.StandardPriorities)
+	return &Transport{base: base, config: c, throttles: throttles}, nil
 }
 
 // Group returns the throttles by key, for Stats and Tune.
@@ -133,7 +120,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	p, set := t.priorityOf(ctx, r)
 	header := t.headerFor(r, p, set)
-	th := t.throttles.Of(t.key(r))
+	th := t.throttles.Of(t.config.Key(r))
 	if th == nil {
 		if !hasHeader(r.Header, header) {
 			r = withHeader(r.WithContext(ctx), header)
@@ -215,7 +202,7 @@ func (t *Transport) answered(call throttle.Call, r *http.Request, response *http
 
 // judge returns the error of a response, and reports it to the server around the request.
 func (t *Transport) judge(r *http.Request, response *http.Response) error {
-	answer := t.answer(response)
+	answer := t.config.Answer(response)
 	dependency.ReportAnswer(r.Context(), answer)
 	return answer
 }
@@ -234,7 +221,7 @@ func endPanicked(call throttle.Call, response *http.Response) {
 // it.
 func (t *Transport) outgoing(call throttle.Call, r *http.Request, header string) (*http.Request, *requestBody) {
 	ctx, wrap := call.Context(), mayFail(r)
-	hooked := t.hooked || throttle.DefaultHooks().Started != nil
+	hooked := t.config.Throttle.Hooks.Started != nil || throttle.DefaultHooks().Started != nil
 	replaced := hooked && !same(r.Context(), ctx)
 	if hasHeader(r.Header, header) && !replaced && !wrap {
 		return r, nil

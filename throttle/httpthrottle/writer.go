@@ -206,14 +206,12 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes a part of the body, after the header.
 func (w *writer) Write(p []byte) (int, error) {
 	w.wroteStatus(http.StatusOK)
 	w.wrote(len(p))
 	return w.ResponseWriter.Write(p)
 }
 
-// WriteString writes a part of the body, after the header.
 func (w *writer) WriteString(s string) (int, error) {
 	w.wroteStatus(http.StatusOK)
 	w.wrote(len(s))
@@ -256,7 +254,6 @@ func flushable(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-// hijack takes over the connection.
 func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil {
@@ -265,7 +262,6 @@ func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-// push starts an HTTP/2 server push.
 func (w *writer) push(target string, options *http.PushOptions) error {
 	return w.ResponseWriter.(http.Pusher).Push(target, options)
 }

@@ -18,9 +18,9 @@ func WithFault(err error, f throttle.Fault) error {
 	case throttle.FaultQuota:
 		return faults.WithResourceExhausted(err)
 	case throttle.FaultTimeout:
-		return &endedError{err: err, cause: context.DeadlineExceeded}
+		return &endedError{err, context.DeadlineExceeded}
 	case throttle.FaultCanceled:
-		return &endedError{err: err, cause: context.Canceled}
+		return &endedError{err, context.Canceled}
 	case throttle.FaultBad:
 		return faults.WithBad(err)
 	case throttle.FaultAuthentication:
@@ -40,16 +40,11 @@ func WithFault(err error, f throttle.Fault) error {
 }
 
 // endedError is an error which means that a context has ended: the backend's or the caller's.
-type endedError struct{ err, cause error }
+type endedError struct {
+	error
+	cause error // that of the context
+}
 
-// Error returns the text of the error.
-func (e *endedError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error.
-func (e *endedError) Unwrap() error { return e.err }
-
-// Is reports whether target is the error of the context.
+func (e *endedError) Unwrap() error        { return e.error }
 func (e *endedError) Is(target error) bool { return target == e.cause }
-
-// Timeout reports whether a deadline has passed.
-func (e *endedError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }
+func (e *endedError) Timeout() bool        { return errors.Is(e.cause, context.DeadlineExceeded) }
