@@ -26,6 +26,7 @@ func TestListen(t *testing.T) {
 			return connect.NewError(connect.CodeNotFound, errors.New("no pears"))
 		}
 		tells, listens := connectthrottle.ServerConfig{Tell: answersRPC(true)}, answersRPC(true)
+		trusts := connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}
 		for name, c := range map[string]struct {
 			serve     handler
 			shedding  bool
@@ -36,7 +37,7 @@ func TestListen(t *testing.T) {
 			"calm":      {serve: sells, tell: tells, listen: listens, calm: true},
 			"fails":     {serve: fails, tell: tells, listen: listens, calm: true},
 			"sheds":     {serve: sells, tell: tells, listen: listens, shedding: true, bad: true},
-			"trusted":   {serve: sells, tell: connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}, listen: listens, calm: true},
+			"trusted":   {serve: sells, tell: trusts, listen: listens, calm: true},
 			"default":   {serve: sells, listen: listens},
 			"Tell not":  {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: listens},
 			"deaf":      {serve: sells, tell: tells, shedding: true},

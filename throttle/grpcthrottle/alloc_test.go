@@ -91,14 +91,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkInterceptor(b *testing.B) {
-	for name, call := range subjects(b) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				call()
-			}
-		})
-	}
-}

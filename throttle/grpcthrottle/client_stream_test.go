@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -174,13 +175,8 @@ func TestStreamOptionsKept(t *testing.T) {
 		}
 		_, _ = client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
 			func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, got ...grpc.CallOption) (grpc.ClientStream, error) {
-				if len(got) != n+2 {
-					t.Errorf("got %d options want %d and two more", len(got), n)
-				}
-				for i := range opts {
-					if got[i] != opts[i] {
-						t.Errorf("option %d of %d: got %v want %v", i, n, got[i], opts[i])
-					}
+				if len(got) != n+2 || !slices.Equal(got[:n], opts) {
+					t.Errorf("got options %v want %v and two more", got, opts)
 				}
 				return nil, io.ErrUnexpectedEOF
 			}, opts...)

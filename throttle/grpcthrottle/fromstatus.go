@@ -90,19 +90,22 @@ func delayOf(s *status.Status) (time.Duration, bool) {
 }
 
 func quotasOf(s *status.Status) []*faults.QuotaViolation {
-	return converted(detailOf[*errdetails.QuotaFailure](s).GetViolations(), func(v *errdetails.QuotaFailure_Violation) *faults.QuotaViolation {
+	detail := detailOf[*errdetails.QuotaFailure](s)
+	return converted(detail.GetViolations(), func(v *errdetails.QuotaFailure_Violation) *faults.QuotaViolation {
 		return &faults.QuotaViolation{Subject: v.GetSubject(), Description: v.GetDescription()}
 	})
 }
 
 func fieldsOf(s *status.Status) []*faults.FieldViolation {
-	return converted(detailOf[*errdetails.BadRequest](s).GetFieldViolations(), func(v *errdetails.BadRequest_FieldViolation) *faults.FieldViolation {
+	detail := detailOf[*errdetails.BadRequest](s)
+	return converted(detail.GetFieldViolations(), func(v *errdetails.BadRequest_FieldViolation) *faults.FieldViolation {
 		return &faults.FieldViolation{Field: v.GetField(), Description: v.GetDescription()}
 	})
 }
 
 func preconditionsOf(s *status.Status) []*faults.PreconditionViolation {
-	return converted(detailOf[*errdetails.PreconditionFailure](s).GetViolations(), func(v *errdetails.PreconditionFailure_Violation) *faults.PreconditionViolation {
+	detail := detailOf[*errdetails.PreconditionFailure](s)
+	return converted(detail.GetViolations(), func(v *errdetails.PreconditionFailure_Violation) *faults.PreconditionViolation {
 		return &faults.PreconditionViolation{Type: v.GetType(), Subject: v.GetSubject(), Description: v.GetDescription()}
 	})
 }

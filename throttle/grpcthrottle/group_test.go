@@ -37,8 +37,12 @@ func TestNotMade(t *testing.T) {
 	var noClient *grpcthrottle.Client
 	var noServer *grpcthrottle.Server
 	for i, build := range []func(){
-		func() { noClient.DialOptions() }, func() { new(grpcthrottle.Client).UnaryInterceptor() }, func() { new(grpcthrottle.Client).StreamInterceptor() },
-		func() { noServer.ServerOptions() }, func() { new(grpcthrottle.Server).UnaryInterceptor() }, func() { new(grpcthrottle.Server).StreamInterceptor() },
+		func() { noClient.DialOptions() },
+		func() { new(grpcthrottle.Client).UnaryInterceptor() },
+		func() { new(grpcthrottle.Client).StreamInterceptor() },
+		func() { noServer.ServerOptions() },
+		func() { new(grpcthrottle.Server).UnaryInterceptor() },
+		func() { new(grpcthrottle.Server).StreamInterceptor() },
 	} {
 		of := [...]string{"Client", "Server"}[i/3]
 		want := "grpcthrottle: the " + of + " is nil or zero: want one made with New" + of

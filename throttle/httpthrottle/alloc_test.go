@@ -16,20 +16,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// BenchmarkPaths compares requests with and without the package.
-func BenchmarkPaths(b *testing.B) {
-	for _, p := range paths(b) {
-		for name, run := range map[string]func(){"bare": p.bare, "throttled": p.ours} {
-			b.Run(p.name+"/"+name, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					run()
-				}
-			})
-		}
-	}
-}
-
 // A path is one kind of request, with the allocations that the package adds to it.
 type path struct {
 	name       string

@@ -18,15 +18,23 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// send sends a request through a new transport. It returns the outcome in the throttle, and the error.
+// send sends a request through a new transport. It returns the outcome in the throttle, and the error. The
+// error that the throttle records wraps the caller's, and has its text unless it is unavailable.
 func send(t *testing.T, base http.RoundTripper, r *http.Request) (string, error) {
 	t.Helper()
-	transport := newTransport(t, base, httpthrottle.TransportConfig{Key: func(*http.Request) string { return "" }})
+	rec := throttletest.NewRecorder()
+	transport := newTransport(t, base, httpthrottle.TransportConfig{
+		Key: func(*http.Request) string { return "" }, Throttle: throttle.Config{Hooks: rec.Hooks()},
+	})
 	response, err := transport.RoundTrip(r)
 	if err == nil {
 		_ = response.Body.Close()
+	} else if recorded := rec.Finished()[0].Err; !errors.Is(recorded, err) ||
+		!faults.IsUnavailable(recorded) && !strings.Contains(recorded.Error(), err.Error()) {
+		t.Errorf("the throttle records %v of %v", recorded, err)
 	}
 	return books(throttleOf(t, transport, "")), err
 }
@@ -53,56 +61,48 @@ func TestFailure_ErrorsOfTheBase(t *testing.T) {
 	}
 }
 
-// The base may return any error for a canceled request.
-func TestFailure_CanceledRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, c := range map[string]struct {
-			cause error
-			want  string
-		}{
-			"canceled": {nil, "ignored/canceled"}, "for a reason": {errPlain, "ignored/canceled"},
-		} {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			got, _ := send(t, roundTrip(func(*http.Request) (*http.Response, error) {
-				cancel(c.cause)
-				return nil, errPlain
-			}), get(ctx))
-			equal(t, name, got, "1 medium "+c.want)
-		}
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("too slow"))
-		defer cancel()
-		got, err := send(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, context.Cause(r.Context())
-		}), get(ctx))
-		equal(t, "deadline", got, "1 medium rejected/timeout")
-		equal(t, "error", err.Error(), "too slow")
-	})
-}
-
 // late is a context that does not report its passed deadline yet. http.Client has a timer of its own that may be faster.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now(), true }
 func (late) Err() error                  { return nil }
 
-func TestTheCancelChannel(t *testing.T) {
-	closed := make(chan struct{})
+// The base may return any error for a request that the caller has given up.
+func TestFailure_givenUp(t *testing.T) {
+	closed, open := make(chan struct{}), make(chan struct{})
 	close(closed)
+	same := func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 	for name, c := range map[string]struct {
-		ctx    context.Context
-		cancel chan struct{}
-		want   string
+		end     func(context.Context) (context.Context, func())
+		channel chan struct{}
+		want    string
 	}{
-		"canceled":     {t.Context(), closed, "ignored/canceled"},
-		"timed out":    {late{t.Context()}, closed, "rejected/timeout"},
-		"not canceled": {t.Context(), make(chan struct{}), "rejected/availability"},
+		"canceled for a reason": {func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second/2, func() { cancel(errors.New("another reason")) })
+			return ctx, func() { cancel(nil) }
+		}, nil, "ignored/canceled"},
+		"deadline": {func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeoutCause(ctx, time.Second/2, errors.New("too slow"))
+			return ctx, cancel
+		}, nil, "rejected/timeout"},
+		"channel":           {same, closed, "ignored/canceled"},
+		"channel, deadline": {func(ctx context.Context) (context.Context, func()) { return late{ctx}, func() {} }, closed, "rejected/timeout"},
+		"channel, open":     {same, open, "rejected/availability"},
 	} {
-		r := get(c.ctx)
-		//lint:ignore SA1019 http.Client sets it
-		r.Cancel = c.cancel //nolint:staticcheck // http.Client sets it
-		got, _ := send(t, fails(errPlain), r)
-		equal(t, name, got, "1 medium "+c.want)
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := c.end(t.Context())
+			defer cancel()
+			r := get(ctx)
+			//lint:ignore SA1019 http.Client sets it
+			r.Cancel = c.channel //nolint:staticcheck // http.Client sets it
+			got, err := send(t, roundTrip(func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Second - 1) // later, a cancellation counts as a rejection
+				return nil, errPlain
+			}), r)
+			equal(t, name, got, "1 medium "+c.want)
+			equal(t, name+": error", err, errPlain)
+		})
 	}
 }
 

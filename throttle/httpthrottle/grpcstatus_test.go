@@ -27,8 +27,8 @@ func grpcCases() map[string]struct {
 		"OK": {code("0"), "accepted/none", 0}, "canceled": {code("1"), "ignored/canceled", 0}, "not found": {code("5"), "accepted/missing", 0},
 		"exhausted": {code("8"), "rejected/quota", 1}, "unavailable": {code("14"), "rejected/availability", 0},
 		"pushback": {delayed("1500"), "rejected/availability", 1}, "retry at once": {delayed("0"), "rejected/availability", 0},
-		"unknown": {code("4294967295"), "accepted/other", 0}, "negative": {code("-1"), "accepted/none", 0}, "not a number": {code("many"), "accepted/none", 0},
-		"none": {http.Header{}, "accepted/none", 0},
+		"unknown": {code("4294967295"), "accepted/other", 0}, "negative": {code("-1"), "accepted/none", 0},
+		"not a number": {code("many"), "accepted/none", 0}, "none": {http.Header{}, "accepted/none", 0},
 	}
 }
 

@@ -43,16 +43,3 @@ func wantExempt(t *testing.T, name, target string, exempt func(*http.Request) bo
 	equal(t, name+": other calls", books(th), counted)
 	equal(t, name+": hook calls", hookCalls(rec), "0 started, 0 finished")
 }
-
-// TestMiddleware_ExemptOfGroup counts a health check at the throttle of its key.
-func TestMiddleware_ExemptOfGroup(t *testing.T) {
-	group := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "routes", Rand: unlucky}
-	}, throttle.GroupConfig{}))
-	probes := throttle.Must(group.Get("probes"))
-	overload(t, probes)
-	w := served(nil, httpthrottle.MiddlewareConfig{Group: group, Key: func(*http.Request) string { return "probes" }},
-		httptest.NewRequest(http.MethodGet, "/healthz", http.NoBody), func(http.ResponseWriter, *http.Request) {})
-	equal(t, "status", w.Code, http.StatusOK)
-	equal(t, "exempt", probes.Stats().Exempt, 1)
-}

@@ -3,6 +3,7 @@ package httpthrottle_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -25,7 +26,8 @@ func TestStatusError(t *testing.T) {
 			equal(t, strconv.Itoa(status), err, nil)
 			continue
 		}
-		equal(t, strconv.Itoa(status), throttle.FaultOf(err).String()+" "+throttle.DefaultClassify(t.Context(), err).String(), cmp.Or(want[status], "other accepted"))
+		got := fmt.Sprint(throttle.FaultOf(err), " ", throttle.DefaultClassify(t.Context(), err))
+		equal(t, strconv.Itoa(status), got, cmp.Or(want[status], "other accepted"))
 		var response *httpthrottle.ResponseError
 		if !errors.As(err, &response) || response.StatusCode != status {
 			t.Errorf("%d: got no ResponseError of it in %v", status, err)

@@ -18,7 +18,10 @@ import (
 
 func TestNewTransport_errors(t *testing.T) {
 	_, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: throttle.Config{Ratio: 0.5}, Group: throttle.GroupConfig{Max: -1}})
-	for _, want := range []string{"httpthrottle: TransportConfig.Throttle: throttle: Config.Name", "Config.Ratio is 0.5", "httpthrottle: TransportConfig.Group: throttle: GroupConfig.Max is -1"} {
+	for _, want := range []string{
+		"httpthrottle: TransportConfig.Throttle: throttle: Config.Name", "Config.Ratio is 0.5",
+		"httpthrottle: TransportConfig.Group: throttle: GroupConfig.Max is -1",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v want an error with %q", err, want)
 		}

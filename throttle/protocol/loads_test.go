@@ -111,31 +111,3 @@ func TestLoads_calm(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkLoads(b *testing.B) {
-	client := throttle.Must(throttle.New(throttle.Config{Name: "client"}))
-	for name, server := range map[string]*throttle.Throttle{
-		"calm": throttle.Must(throttle.New(throttle.Config{Name: "calm"})), "overloaded": overloaded(),
-	} {
-		var loads protocol.Loads
-		b.Run(name+"/tell", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = loads.Header(server, false)
-			}
-		})
-		header, trailer := loads.Header(server, true), []string{loads.Trailer(server, true)}
-		b.Run(name+"/receive", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				protocol.ReceiveLoad(client, header)
-			}
-		})
-		b.Run(name+"/receive binary", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				protocol.ReceiveBinaryLoad(client, trailer)
-			}
-		})
-	}
-}

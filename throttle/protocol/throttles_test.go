@@ -59,32 +59,19 @@ func TestThrottles_Of(t *testing.T) {
 // A call that is cancelled after CanceledAfter is rejected, unless the Config says otherwise.
 func TestNewThrottles_CanceledAfter(t *testing.T) {
 	for after, want := range map[time.Duration]throttle.Outcome{0: throttle.Rejected, time.Hour: throttle.Ignored, -1: throttle.Ignored} {
-		got := lateCancellation(t, after)
-		if got != want {
-			t.Errorf("CanceledAfter %v: got %v want %v", after, got, want)
-		}
-	}
-}
-
-// lateCancellation returns the outcome of a call that is cancelled after protocol.CanceledAfter.
-func lateCancellation(t *testing.T, after time.Duration) (got throttle.Outcome) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		throttles, err := protocol.NewThrottles("p: C", throttle.Config{
-			Name: "orders", CanceledAfter: after,
-			Hooks: throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Outcome }},
-		}, throttle.GroupConfig{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		_ = throttles.Of("a").Do(ctx, throttle.Medium, func(ctx context.Context) error {
-			time.Sleep(protocol.CanceledAfter)
-			cancel()
-			return ctx.Err()
+		synctest.Test(t, func(t *testing.T) {
+			throttles := throttle.Must(protocol.NewThrottles("p: C", throttle.Config{Name: "orders", CanceledAfter: after}, throttle.GroupConfig{}, nil))
+			ctx, cancel := context.WithCancel(t.Context())
+			_ = throttles.Of("a").Do(ctx, throttle.Medium, func(ctx context.Context) error {
+				time.Sleep(protocol.CanceledAfter)
+				cancel()
+				return ctx.Err()
+			})
+			if got := throttles.Of("a").Stats().Priorities[throttle.Medium].Ended; got.Outcome(want) != 1 {
+				t.Errorf("CanceledAfter %v: got %+v want %v", after, got, want)
+			}
 		})
-	})
-	return got
+	}
 }
 
 // The names of throttles and retries are known before the first call, and not if the Config is refused.
