@@ -150,10 +150,14 @@ func Example_retries() {
 	}))
 	defer backend.Close()
 
-	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 1 }}, // sheds nothing in this example
 		Retry:    &retry.Config{},                                                      // three attempts, 10 % of the accepted requests
-	}))
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	client := &http.Client{Transport: transport}
 	get := func(path string) string {
 		response, err := client.Get(backend.URL + path)
@@ -217,8 +221,12 @@ func ExampleTransport_Group() {
 	}
 	fmt.Println("shed:", errors.Is(get(), throttle.ErrShed))
 
-	th := throttle.Must(transport.Group().Get(strings.TrimPrefix(backend.URL, "http://")))
-	err := th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
+	th, err := transport.Group().Get(strings.TrimPrefix(backend.URL, "http://"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
 
 	err = transport.Group().Tune(throttle.Patch{Mode: new(throttle.ModeOff)})

@@ -3,7 +3,6 @@ package httpthrottle_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -30,30 +29,4 @@ func TestSecurity_SendAfterRedirect(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	equal(t, "sent", fmt.Sprint(got), "map["+host+":[high] other.example:[]]")
-}
-
-// The transport removes the header in any spelling: net/http sends names that are not canonical.
-func TestSecurity_HeaderSpelling(t *testing.T) {
-	var heard http.Header
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard = r.Header }))
-	defer server.Close()
-	for name, c := range map[string]struct {
-		send bool
-		want string
-	}{"not allowed": {false, "[]"}, "allowed": {true, "[low]"}} {
-		transport := newTransport(t, &http.Transport{DisableKeepAlives: true}, httpthrottle.TransportConfig{
-			Send: func(*http.Request) bool { return c.send },
-		})
-		for _, spelling := range []string{"throttle-priority", "THROTTLE-PRIORITY"} {
-			r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.Low), http.MethodGet, server.URL, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header[spelling] = []string{"high"}
-			response := ask(t, transport, r)
-			_ = response.Body.Close()
-			equal(t, name+", "+spelling, fmt.Sprint(heard[httpthrottle.PriorityHeader]), c.want)
-			equal(t, name+": own header stays", len(r.Header[spelling]), 1)
-		}
-	}
 }
