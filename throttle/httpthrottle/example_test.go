@@ -188,12 +188,20 @@ func ExampleTransportConfig_retry() {
 	}))
 	defer backend.Close()
 
-	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"},
 		Retry:    &retry.Config{}, // three attempts, 10 % of the accepted requests
-	}))
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	client := &http.Client{Transport: transport}
-	response := throttle.Must(client.Post(backend.URL, "text/plain", strings.NewReader("an order")))
+	response, err := client.Post(backend.URL, "text/plain", strings.NewReader("an order"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	_ = response.Body.Close()
 	fmt.Println(response.Status, "after", requests, "request")
 	// Output:
