@@ -33,13 +33,6 @@ func forwards(transport http.RoundTripper) http.Handler {
 	})
 }
 
-func reverseProxy(onError func(http.ResponseWriter, *http.Request, error)) func(http.RoundTripper) http.Handler {
-	return func(transport http.RoundTripper) http.Handler {
-		rewrite := func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }
-		return &httputil.ReverseProxy{Rewrite: rewrite, Transport: transport, ErrorLog: quiet(), ErrorHandler: onError}
-	}
-}
-
 // What the middleware records for a forwarded response. No transport of ours is in between.
 func TestForward_Outcomes(t *testing.T) {
 	for status, want := range map[int]string{
@@ -142,7 +135,11 @@ func TestErrorHandler(t *testing.T) {
 		"a mistake": {errors.New("unsupported protocol scheme"), 502, "rejected/availability"},
 	} {
 		th := newThrottle(t, throttle.Config{})
-		w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), reverseProxy(httpthrottle.ErrorHandler)(fails(c.err)).ServeHTTP)
+		proxy := &httputil.ReverseProxy{
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) },
+			Transport: fails(c.err), ErrorHandler: httpthrottle.ErrorHandler,
+		}
+		w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), proxy.ServeHTTP)
 		equal(t, name, books(th), "1 medium "+c.want)
 		equal(t, name+": status", w.Code, c.status)
 		equal(t, name+": text is not sent", strings.Contains(w.Body.String(), c.err.Error()), false)

@@ -205,13 +205,6 @@ func TestWriter_Tell(t *testing.T) {
 	}
 }
 
-// Config.Classify is called for the error of Tell, too.
-func TestWriter_TellIsClassified(t *testing.T) {
-	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { callTell(w, errPlain) })
-	equal(t, "books", books(th), "1 medium rejected/other")
-}
-
 // An error given to Tell, or a shed of an inner middleware, is not a lack of capacity for the outer
 // middleware. A status is.
 func TestWriter_TellTheOuterMiddleware(t *testing.T) {
