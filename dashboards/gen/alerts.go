@@ -36,7 +36,7 @@ func conditions(of ...matcher) []matcher { return of }
 func throttleScope() scope {
 	critical, equal := equals("severity", "critical"), inPlace("job", throttleName())
 	return scope{
-		alerts: "Throttle.+", about: throttleName(), selected: conditions(selectedThrottle()),
+		alerts: "Throttle.+", about: throttleName(), selected: conditions(theThrottle().selected()),
 		details: []string{errorType(), "window"}, down: "ThrottleBackendDown",
 		causes: "ThrottleBackendDown|ThrottleAvailabilityFaults|ThrottleCallsCanceled|ThrottleProcessor.+",
 		mutes: []mute{
@@ -50,7 +50,7 @@ func throttleScope() scope {
 				conditions(equals("alertname", "ThrottleCallsCanceled")), equal,
 			},
 		},
-		link: toThrottle(availabilityUID, "Its faults"),
+		link: theThrottle().link(availabilityUID, "Its faults"),
 	}
 }
 
@@ -58,20 +58,20 @@ func throttleScope() scope {
 func jobScope() scope {
 	s := throttleScope()
 	s.selected = conditions(selectedOrNone(throttleName(), "throttle"), equals(breakerName(), ""), equals(bucketName(), ""), equals(backoffName(), ""))
-	s.link = toThrottle(overviewUID, "What it sheds and why")
+	s.link = theThrottle().link(overviewUID, "What it sheds and why")
 	return s
 }
 
 // breakerScope are alerts about breakers.
 func breakerScope() scope {
 	return scope{
-		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(selectedBreaker()), details: []string{failure()},
+		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(theBreaker().selected()), details: []string{failure()},
 		mutes: []mute{{
 			conditions(equals("alertname", "ThrottleBreakerStale")),
 			conditions(equals("alertname", "ThrottleBreakerFailing"), equals(failure(), "store")),
 			inPlace("job", breakerName()),
 		}},
-		link: toBreaker("Only this breaker"),
+		link: theBreaker().link(breakersUID, "Only this breaker"),
 	}
 }
 
@@ -79,19 +79,19 @@ func breakerScope() scope {
 func bucketScope() scope {
 	equal := inPlace("job", bucketName())
 	return scope{
-		alerts: "ThrottleBucket.+", about: bucketName(), selected: conditions(selectedBucket()),
+		alerts: "ThrottleBucket.+", about: bucketName(), selected: conditions(theBucket().selected()),
 		mutes: []mute{
 			{conditions(equals("severity", "critical")), conditions(differs("severity", "critical")), append([]string{"alertname"}, equal...)},
 			{conditions(equals("alertname", "ThrottleBucketStoreFailingOpen")), conditions(equals("alertname", "ThrottleBucketDenialRatio")), equal},
 		},
-		link: toBucket("Only this bucket"),
+		link: theBucket().link(limitsUID, "Only this bucket"),
 	}
 }
 
 // backoffScope are alerts about backoffs.
 func backoffScope() scope {
 	return scope{
-		alerts: "ThrottleBackoff.+", about: backoffName(), selected: conditions(selectedBackoff()), link: toBackoff("Only this backoff"),
+		alerts: "ThrottleBackoff.+", about: backoffName(), selected: conditions(theBackoff().selected()), link: theBackoff().link(backoffsUID, "Only this backoff"),
 	}
 }
 
@@ -137,7 +137,7 @@ const rulesLoaded = "throttle:breaker_max_stale:seconds"
 func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
 	count := "count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about, "instance")...)...) + ")"
 	return grafana.Panel{
-		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "no rules loaded", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
+		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "no rules loaded", Steps: from(1, bad),
 		Colors: []grafana.Color{{Series: "/, warning$/", Color: warn}, {Series: "/, info$/", Color: "blue"}},
 		Description: "The number of alerts that fire for what is selected, and the worst one with its severity. An alert with several " +
 			"windows or kinds counts once. Alerts " +

@@ -40,13 +40,13 @@ func budget() string {
 // burnRate returns the burn rate of the error budget of each throttle over a window: 1 is the rate
 // that the objective allows.
 func burnRate(window string) string {
-	return failedShare(window, byThrottle()...) + " / on (cluster, namespace, job) group_left () " + budget()
+	return failedShare(window, theThrottle().by()...) + " / on (cluster, namespace, job) group_left () " + budget()
 }
 
 // availabilitySummary returns the panels with single numbers at the top.
 func availabilitySummary() []grafana.Panel {
-	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
-	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", byProcess()...)),
+	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
+	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", theThrottle().byProcess()...)),
 		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}},
 		"The share of High calls of the last hour that were neither shed nor rejected, of the throttle and process with "+
 			"the lowest. Calls with other errors, such as a status of 500, count as success. A call that only its fallback "+
@@ -63,7 +63,7 @@ func availabilitySummary() []grafana.Panel {
 	burn.Width, burn.Unit, burn.Ratio = 5, "short", false
 	return []grafana.Panel{
 		alertsStat(jobScope(), 5), succeeded, budget, burn,
-		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), byProcess()...), answered), answered)),
+		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), theThrottle().byProcess()...), answered), answered)),
 			thresholds(0.05, 0.25), "The share of the answered calls that the backend rejected, of the worst throttle and process, "+
 				"over all selected priorities and kinds. A single kind warns above 5 % and pages above 25 %."),
 	}
@@ -166,7 +166,7 @@ func objectivePanels() []grafana.Panel {
 			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the strictest objective " +
 				"allows. Time above the line costs more budget than there is. A throttle without failures has no line.",
 			Targets: []grafana.Target{
-				{Expr: fmt.Sprintf("%s >= %v", failedShare("$__rate_interval", byThrottle()...), leastShare), Legend: throttleLegend()},
+				{Expr: fmt.Sprintf("%s >= %v", failedShare("$__rate_interval", theThrottle().by()...), leastShare), Legend: theThrottle().legend()},
 				{Expr: "min(" + budget() + ")", Legend: "objective"},
 			},
 		},
@@ -201,35 +201,31 @@ func atLeast(limit float64, expr string) string { return fmt.Sprintf("clamp_min(
 
 // callersTable returns the table of what each process gets from each backend.
 func callersTable() grafana.Panel {
-	by := ofJob("instance", throttleName())
+	by := theThrottle().byProcess()
 	offered := sum(rate(calls().selected()), by...)
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	rateOf := func(of ...matcher) string { return orZero(sum(rate(calls().selected(of...)), by...), offered) }
-	kind := func(of throttle.Fault) grafana.Target {
-		return query(rateOf(isRejected(), equals(errorType(), of.String())))
+	kind := func(title string, width int, of ...matcher) grafana.Column {
+		return grafana.Column{Expr: rateOf(of...), Title: title, Unit: "reqps", Width: width}
 	}
-	return grafana.Panel{
-		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle",
-		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}}},
-		Description: "The answers that each process gets from each backend. If all processes are affected, " +
-			"check the backend. If one is, check that process and its network. Canceled has the ignored calls " +
-			"too, whose callers gave up early.",
-		Targets: []grafana.Target{
-			query(offered), query(shedShare(by...)),
-			query(share(rateOf(isRejected()), rateOf(isAnswered()))),
-			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota), query(rateOf(isCanceled())),
+	rejected := func(f throttle.Fault) []matcher { return conditions(isRejected(), equals(errorType(), f.String())) }
+	p := table("Callers", "no throttle", "The answers that each process gets from each backend. If all processes are affected, check "+
+		"the backend. If one is, check that process and its network. Canceled has the ignored calls too, whose callers gave up early.",
+		[]grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Field: "instance", Title: "Instance"},
+		grafana.Column{
+			Field: throttleName(), Title: "Throttle", Links: []grafana.Link{theThrottle().link(overviewUID, "What it sheds and why")},
 		},
-		Columns: []grafana.Column{
-			{Field: "job", Title: "Job"},
-			{Field: "instance", Title: "Instance"},
-			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds and why")}},
-			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
-			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
-			{Field: "Value #C", Title: "Rejected", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.25)},
-			{Field: "Value #D", Title: "Availability", Unit: "reqps", Width: 120},
-			{Field: "Value #E", Title: "Timeout", Unit: "reqps", Width: 110},
-			{Field: "Value #F", Title: "Quota", Unit: "reqps", Width: 110},
-			{Field: "Value #G", Title: "Canceled", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: offered, Title: "Offered", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: shedShare(by...), Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+		grafana.Column{
+			Expr: share(rateOf(isRejected()), rateOf(isAnswered())), Title: "Rejected", Unit: "percentunit", Width: 100,
+			Steps: thresholds(0.05, 0.25),
 		},
-	}
+		kind("Availability", 120, rejected(throttle.FaultAvailability)...),
+		kind("Timeout", 110, rejected(throttle.FaultTimeout)...),
+		kind("Quota", 110, rejected(throttle.FaultQuota)...),
+		kind("Canceled", 110, isCanceled()))
+	p.Unit = "reqps"
+	return p
 }

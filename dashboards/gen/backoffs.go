@@ -9,7 +9,8 @@ import (
 // backoffs returns the dashboard of backoffs.
 func backoffs() grafana.Dashboard {
 	d := newBoard(backoffsUID, "Backoffs", "How far workers back off from services that throttle them, and how many calls wait.")
-	d.Variables = backoffVariables()
+	d.Variables = theBackoff().variables(backoffCalls(), "backoffs",
+		"Each has a delay of its own. ", "A service that workers back off from.")
 	d.Annotations = []grafana.Annotation{changesOf("backoff", "backoff", "Delay by backoff")}
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: backoffSummary()},
@@ -21,29 +22,24 @@ func backoffs() grafana.Dashboard {
 	return d
 }
 
-// byBackoff are the labels of one backoff.
-func byBackoff() []string { return ofJob(backoffName()) }
-
 // backoffSummary returns the panels with single numbers at the top. Each is that of the worst
 // backoff.
 func backoffSummary() []grafana.Panel {
-	stat := func(title, unit, expr string, steps []grafana.Step, description string) grafana.Panel {
-		return grafana.Panel{
-			Title: title, Width: 5, Unit: unit, NoValue: "no backoff", Steps: steps, Description: description, View: grafana.Stat{Named: true},
-			Targets: []grafana.Target{{Expr: expr, Legend: "{{job}} " + legend(backoffName()), Instant: true}},
-		}
-	}
-	throttled := stat("Throttled", "percentunit", worst(throttledShare(ofJob("instance", backoffName())...)), thresholds(0.05, 0.5),
-		"The share of the calls that the service throttled, of the backoff and process with the highest. A few percent are normal: "+
-			"that is how the limit is found. Above 50 % an alert warns.")
-	throttled.Ratio, throttled.Decimals, throttled.NoValue = true, 1, "no calls"
 	return []grafana.Panel{
 		alertsStat(backoffScope(), 5),
-		throttled,
-		stat("Longest delay", "s", worst(highest(backoffDelay().ofBackoff(), byBackoff()...)), nil,
-			"The longest delay of any process. At its maximum, MaxInterval, the service refuses calls at any rate."),
-		stat("Waiting", "short", worst(sum(backoffWaiting().ofBackoff(), byBackoff()...)), nil,
-			"Calls that wait for their turn, of the backoff with the most. In a batch job, as many as there are workers is normal."),
+		named(theBackoff(), grafana.Panel{
+			Title: "Throttled", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
+			Description: "The share of the calls that the service throttled, of the backoff and process with the highest. A few percent " +
+				"are normal: that is how the limit is found. Above 50 % an alert warns.",
+		}, worst(throttledShare(theBackoff().byProcess()...))),
+		named(theBackoff(), grafana.Panel{
+			Title: "Longest delay", Width: 5, Unit: "s", NoValue: "no backoff",
+			Description: "The longest delay of any process. At its maximum, MaxInterval, the service refuses calls at any rate.",
+		}, worst(highest(backoffDelay().ofBackoff(), theBackoff().by()...))),
+		named(theBackoff(), grafana.Panel{
+			Title: "Waiting", Width: 5, Unit: "short", NoValue: "no backoff",
+			Description: "Calls that wait for their turn, of the backoff with the most. In a batch job, as many as there are workers is normal.",
+		}, worst(sum(backoffWaiting().ofBackoff(), theBackoff().by()...))),
 		{
 			Title: "Calls", Width: 4, Unit: "reqps", NoValue: "no backoff", View: grafana.Stat{},
 			Description: "Calls of all selected backoffs that have ended, with any outcome. Few calls with a long delay are the backoff at work.",
@@ -54,25 +50,16 @@ func backoffSummary() []grafana.Panel {
 
 // backoffsTable returns the table of backoffs, most throttled first.
 func backoffsTable() grafana.Panel {
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
-	by := byBackoff()
-	return grafana.Panel{
-		Title: "Backoffs", Width: 24, Unit: "short", NoValue: "no backoff", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Throttled"}, {Title: "Delay"}}},
-		Description: "Each backoff of each job. Choose a name to select only that backoff. Delay is the longest of any process. " +
-			"A backoff without calls has no share.",
-		Targets: []grafana.Target{
-			query(sum(rate(backoffCalls().ofBackoff()), by...)), query(throttledShare(by...)),
-			query(highest(backoffDelay().ofBackoff(), by...)), query(sum(backoffWaiting().ofBackoff(), by...)),
-		},
-		Columns: []grafana.Column{
-			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("Only this backoff")}},
-			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Calls", Unit: "reqps", Width: 110},
-			{Field: "Value #B", Title: "Throttled", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.5)},
-			{Field: "Value #C", Title: "Delay", Unit: "s", Width: 100},
-			{Field: "Value #D", Title: "Waiting", Unit: "short", Width: 90},
-		},
-	}
+	by := theBackoff().by()
+	return table("Backoffs", "no backoff", "Each backoff of each job. Choose a name to select only that backoff. Delay is the longest of "+
+		"any process. A backoff without calls has no share.",
+		[]grafana.Sort{{Title: "Throttled"}, {Title: "Delay"}},
+		grafana.Column{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{theBackoff().link(backoffsUID, "Only this backoff")}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Expr: sum(rate(backoffCalls().ofBackoff()), by...), Title: "Calls", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: throttledShare(by...), Title: "Throttled", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.5)},
+		grafana.Column{Expr: highest(backoffDelay().ofBackoff(), by...), Title: "Delay", Unit: "s", Width: 100},
+		grafana.Column{Expr: sum(backoffWaiting().ofBackoff(), by...), Title: "Waiting", Unit: "short", Width: 90})
 }
 
 // throttledShare returns the share of calls that the service throttled. Ignored calls are left out.
@@ -88,8 +75,8 @@ func sleepQuantile(q float64) string {
 
 // backoffPanels returns the panels about delays, throttled calls and waiting times.
 func backoffPanels() []grafana.Panel {
-	by := ofJob(backoffName())
-	name := "{{job}} " + legend(backoffName())
+	by := theBackoff().by()
+	name := theBackoff().legend()
 	return []grafana.Panel{
 		{
 			Title: "Delay by backoff", Width: 12, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},
@@ -139,7 +126,7 @@ func backoffInstancePanels() []grafana.Panel {
 			Description: "Calls that wait for their turn. In a batch job, as many as there are workers is " +
 				"normal: the service is the limit. If calls keep arriving and this only grows, there are more " +
 				"calls than the service can serve.",
-			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), ofJob(backoffName())...), Legend: "{{job}} " + legend(backoffName())}},
+			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), theBackoff().by()...), Legend: theBackoff().legend()}},
 		},
 		{
 			Title: "Delay by instance", Width: 12, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -70,39 +73,9 @@ func placeVariables(of string) []grafana.Variable {
 // variables returns the variables of a dashboard of throttles. Each offers the values that are left
 // by those before it.
 func variables() []grafana.Variable {
-	return append(placeVariables(string(requests())),
-		grafana.Query("job", "Job", "The services whose throttles are shown.", requests().where(selectedPlace()...), "job"),
-		grafana.Text("instance", "Instance", "Processes of these services. A regular expression."),
-		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(selectedJob()...), throttleName()),
+	return append(theThrottle().variables(requests(), "throttles", "", "Usually one per backend."),
 		grafana.Several("priority", "Priority", "Panels about all priorities ignore this.",
 			throttle.High.String(), throttle.Important.String(), throttle.Medium.String(), throttle.Low.String()),
-	)
-}
-
-// breakerVariables returns the variables of a dashboard of breakers.
-func breakerVariables() []grafana.Variable {
-	return append(placeVariables(string(leader())),
-		grafana.Query("job", "Job", "The services whose breakers are shown.", leader().where(selectedPlace()...), "job"),
-		grafana.Text("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet. A regular expression."),
-		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(selectedJob()...), breakerName()),
-	)
-}
-
-// limitsVariables returns the variables of a dashboard of token buckets.
-func limitsVariables() []grafana.Variable {
-	return append(placeVariables(string(bucketRequests())),
-		grafana.Query("job", "Job", "The services whose token buckets are shown.", bucketRequests().where(selectedPlace()...), "job"),
-		grafana.Text("instance", "Instance", "Processes of these services. Processes with one store share its tokens. A regular expression."),
-		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(selectedJob()...), bucketName()),
-	)
-}
-
-// backoffVariables returns the variables of a dashboard of backoffs.
-func backoffVariables() []grafana.Variable {
-	return append(placeVariables(string(backoffCalls())),
-		grafana.Query("job", "Job", "The services whose backoffs are shown.", backoffCalls().where(selectedPlace()...), "job"),
-		grafana.Text("instance", "Instance", "Processes of these services. Each has a delay of its own. A regular expression."),
-		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(selectedJob()...), backoffName()),
 	)
 }
 
@@ -115,26 +88,71 @@ func dashboardLink(uid, title string) grafana.Link {
 		"&${throttle:queryparam}&${__url_time_range}"}
 }
 
-// toThrottle returns a link from a row of a table to its throttle.
-func toThrottle(uid, title string) grafana.Link {
+// subject is what the series of a dashboard are about.
+type subject struct {
+	label    string // with its name
+	variable string // of the dashboard, with the selected names
+	title    string
+}
+
+func theThrottle() subject { return subject{throttleName(), "throttle", "Throttle"} }
+func theBreaker() subject  { return subject{breakerName(), "breaker", "Breaker"} }
+func theBucket() subject   { return subject{bucketName(), "bucket", "Bucket"} }
+func theBackoff() subject  { return subject{backoffName(), "backoff", "Backoff"} }
+
+// by are the labels of one subject.
+func (s subject) by() []string { return ofJob(s.label) }
+
+// byProcess are those of one in one process: of two processes one may get nothing from its backend, and the sum of
+// both would hide it.
+func (s subject) byProcess() []string { return ofJob("instance", s.label) }
+
+// legend names a series by its subject.
+func (s subject) legend() string { return "{{job}} " + legend(s.label) }
+
+// selected returns the condition for the selected subjects. Users choose the names, which may have quotes in them.
+// Grafana does not escape these, hence the format regex and the raw string.
+func (s subject) selected() matcher { return matcher(s.label + "=~`${" + s.variable + ":regex}`") }
+
+// link returns a link from a row of a table to its subject on a dashboard.
+func (s subject) link(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
-		"&var-throttle=${__data.fields." + throttleName() + ":percentencode}&${__url_time_range}"}
+		"&var-" + s.variable + "=${__data.fields." + s.label + ":percentencode}&${__url_time_range}"}
 }
 
-// toBreaker returns a link from a row of a table to its breaker.
-func toBreaker(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
-		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
+// variables returns the variables of a dashboard. All its subjects have the series of a metric.
+func (s subject) variables(of metric, plural, processes, description string) []grafana.Variable {
+	return append(placeVariables(string(of)),
+		grafana.Query("job", "Job", "The services whose "+plural+" are shown.", of.where(selectedPlace()...), "job"),
+		grafana.Text("instance", "Instance", "Processes of these services. "+processes+"A regular expression."),
+		grafana.Query(s.variable, s.title, description, of.where(selectedJob()...), s.label),
+	)
 }
 
-// toBucket returns a link from a row of a table to its token bucket.
-func toBucket(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
-		"&var-bucket=${__data.fields." + bucketName() + ":percentencode}&${__url_time_range}"}
+// table returns a table as wide as the dashboard. The columns are labels, or have the values of a query.
+func table(title, noValue, description string, sort []grafana.Sort, columns ...grafana.Column) grafana.Panel {
+	p := grafana.Panel{
+		Title: title, Width: 24, Unit: "short", NoValue: noValue, Description: description, View: grafana.Table{SortBy: sort}, Columns: columns,
+	}
+	for i := range columns {
+		if c := &columns[i]; c.Expr != "" {
+			c.Field = fmt.Sprintf("Value #%c", 'A'+len(p.Targets))
+			p.Targets = append(p.Targets, grafana.Target{Expr: c.Expr, Instant: true, Table: true})
+		}
+	}
+	if len(p.Targets) == 1 { // then Grafana does not number it
+		columns[slices.IndexFunc(columns, func(c grafana.Column) bool { return c.Expr != "" })].Field = "Value"
+	}
+	return p
 }
 
-// toBackoff returns a link from a row of a table to its backoff.
-func toBackoff(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + backoffsUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
-		"&var-backoff=${__data.fields." + backoffName() + ":percentencode}&${__url_time_range}"}
+// from returns the step to a color, from the color good.
+func from(value float64, color string) []grafana.Step {
+	return []grafana.Step{{Color: good}, {From: value, Color: color}}
+}
+
+// named returns a stat of a single subject, with its name.
+func named(of subject, p grafana.Panel, expr string) grafana.Panel {
+	p.View, p.Targets = grafana.Stat{Named: true}, []grafana.Target{{Expr: expr, Legend: of.legend(), Instant: true}}
+	return p
 }

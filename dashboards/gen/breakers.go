@@ -13,7 +13,8 @@ import (
 func breakers() grafana.Dashboard {
 	d := newBoard(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
 		"they shed, and the state of the fleet that decides: its leader, its store and its polls.")
-	d.Variables = breakerVariables()
+	d.Variables = theBreaker().variables(leader(), "breakers",
+		"Each reports the circuits of the whole fleet. ", "One breaker has a circuit for each endpoint.")
 	marked := []string{"Shed share by breaker", "Circuits by state"}
 	d.Annotations = []grafana.Annotation{beginnings(breakerScope(), marked...), changesOf("breaker", "breaker", marked...)}
 	d.Rows = []grafana.Row{
@@ -31,17 +32,11 @@ func breakers() grafana.Dashboard {
 // circuitsIn returns the number of circuits in a state, by breaker. Each instance reports all
 // circuits of its fleet, so it is the maximum over instances.
 func circuitsIn(s breaker.State) string {
-	return highest(circuits().ofBreaker(inState(s)), ofJob(breakerName())...)
+	return highest(circuits().ofBreaker(inState(s)), theBreaker().by()...)
 }
 
 // leaders returns the number of leading processes, by breaker.
-func leaders() string { return sum(leader().ofBreaker(), byBreaker()...) }
-
-// byBreaker are the labels of one breaker.
-func byBreaker() []string { return ofJob(breakerName()) }
-
-// breakerLegend names a series by its breaker.
-func breakerLegend() string { return "{{job}} " + legend(breakerName()) }
+func leaders() string { return sum(leader().ofBreaker(), theBreaker().by()...) }
 
 // breakerShedShare returns the share of the calls that breakers shed.
 func breakerShedShare(by ...string) string {
@@ -51,7 +46,7 @@ func breakerShedShare(by ...string) string {
 // disabledLastHour returns how many circuits became disabled within an hour. An increase is
 // extrapolated, so it is rounded.
 func disabledLastHour() string {
-	return "round(" + sum("increase("+transitions().ofBreaker(inState(breaker.Disabled))+"[1h])", byBreaker()...) + ")"
+	return "round(" + sum("increase("+transitions().ofBreaker(inState(breaker.Disabled))+"[1h])", theBreaker().by()...) + ")"
 }
 
 // never is the age of a snapshot that was never read, in seconds.
@@ -73,29 +68,27 @@ func oldestSnapshot(by ...string) string {
 // breaker.
 func breakerSummary() []grafana.Panel {
 	stat := func(title string, width int, unit, expr string, steps []grafana.Step, description string) grafana.Panel {
-		return grafana.Panel{
-			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps, Description: description, View: grafana.Stat{Named: true},
-			Targets: []grafana.Target{{Expr: expr, Legend: breakerLegend(), Instant: true}},
-		}
+		return named(theBreaker(), grafana.Panel{
+			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps, Description: description,
+		}, expr)
 	}
-	someWarn, someBad := []grafana.Step{{Color: good}, {From: 1, Color: warn}}, []grafana.Step{{Color: good}, {From: 1, Color: bad}}
-	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(ofJob("instance", breakerName())...)), thresholds(0.1, 0.5),
+	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(theBreaker().byProcess()...)), thresholds(0.1, 0.5),
 		"The share of its calls that the worst breaker of any process sheds. With many endpoints it is about the share of the dead "+
 			"ones. Above 50 % an alert pages.")
 	shed.Ratio, shed.Decimals, shed.NoValue = true, 1, "no traffic"
-	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(byBreaker()...)), thresholds(30, 60),
+	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(theBreaker().by()...)), thresholds(30, 60),
 		"The age of the oldest snapshot of the store in any process. A second or two is normal. After MaxStale the "+
 			"process follows OnStale. A process that has never read the store probably has no Run.")
 	age.Mappings = neverRead()
 	return []grafana.Panel{
 		alertsStat(breakerScope(), 4),
-		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), someBad,
+		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), from(1, bad),
 			"Circuits that tripped too often in a row, of the breaker with the most. Their calls are shed until an "+
 				"operator enables them. Report each endpoint to its owner."),
-		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), someWarn,
+		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), from(1, warn),
 			"Circuits that became disabled in the last hour, also those that were enabled again since, of the breaker "+
 				"with the most. Endpoints that die are normal for webhooks. Many at once are a fault in our own network."),
-		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), someWarn,
+		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), from(1, warn),
 			"Circuits whose calls are shed for a while because too many failed, of the breaker with the most. A few are "+
 				"normal. If many open at once, check our own network and the polls first."),
 		shed,
@@ -108,30 +101,20 @@ func breakerSummary() []grafana.Panel {
 
 // breakersTable returns the table of breakers, most disabled circuits first.
 func breakersTable() grafana.Panel {
-	by := byBreaker()
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
-	return grafana.Panel{
-		Title: "Breakers", Width: 24, Unit: "short", NoValue: "no breaker", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}}},
-		Description: "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. " +
-			"A breaker with a store in memory has a leader and circuits of its own in each process.",
-		Targets: []grafana.Target{
-			query(circuitsIn(breaker.Disabled)), query(circuitsIn(breaker.Open)),
-			query(sum(rate(breakerCalls().ofBreaker()), by...)),
-			query(breakerShedShare(by...)),
-			query(leaders()),
-			query(oldestSnapshot(by...)),
-		},
-		Columns: []grafana.Column{
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
-			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Disabled", Unit: "short", Width: 90},
-			{Field: "Value #B", Title: "Open", Unit: "short", Width: 80},
-			{Field: "Value #C", Title: "Calls", Unit: "reqps", Width: 110},
-			{Field: "Value #D", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.1, 0.5)},
-			{Field: "Value #E", Title: "Leaders", Unit: "short", Width: 90, Steps: []grafana.Step{{Color: bad}, {From: 1, Color: good}}},
-			{Field: "Value #F", Title: "Snapshot age", Unit: "s", Width: 120, Words: neverRead(), Steps: thresholds(30, 60)},
-		},
-	}
+	by := theBreaker().by()
+	return table("Breakers", "no breaker", "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. "+
+		"A breaker with a store in memory has a leader and circuits of its own in each process.",
+		[]grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}},
+		grafana.Column{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{theBreaker().link(breakersUID, "Only this breaker")}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Expr: circuitsIn(breaker.Disabled), Title: "Disabled", Unit: "short", Width: 90},
+		grafana.Column{Expr: circuitsIn(breaker.Open), Title: "Open", Unit: "short", Width: 80},
+		grafana.Column{Expr: sum(rate(breakerCalls().ofBreaker()), by...), Title: "Calls", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: breakerShedShare(by...), Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.1, 0.5)},
+		grafana.Column{Expr: leaders(), Title: "Leaders", Unit: "short", Width: 90, Steps: []grafana.Step{{Color: bad}, {From: 1, Color: good}}},
+		grafana.Column{
+			Expr: oldestSnapshot(by...), Title: "Snapshot age", Unit: "s", Width: 120, Words: neverRead(), Steps: thresholds(30, 60),
+		})
 }
 
 // breakerCallPanels returns the panels about calls that were sent and shed.
@@ -160,8 +143,8 @@ func breakerCallPanels() []grafana.Panel {
 			Description: "The share of calls that each breaker shed. Above the upper line an alert pages: the " +
 				"breaker sheds more than it sends.",
 			Targets: []grafana.Target{{
-				Expr:   breakerShedShare(byBreaker()...),
-				Legend: breakerLegend(),
+				Expr:   breakerShedShare(theBreaker().by()...),
+				Legend: theBreaker().legend(),
 			}},
 		},
 	}
@@ -192,7 +175,7 @@ func circuitPanels() []grafana.Panel {
 
 // fleetPanels returns the panels about leaders, snapshots and background failures.
 func fleetPanels() []grafana.Panel {
-	by := ofJob("instance", breakerName())
+	by := theBreaker().byProcess()
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
 		{
@@ -231,29 +214,23 @@ func stateWords() []grafana.Mapping {
 
 // circuitList returns the circuits that are not closed, and a series for each breaker that has some and lists none.
 func circuitList() string {
-	by := byBreaker()
+	by := theBreaker().by()
 	unlisted := sum(circuits().ofBreaker(differs(state(), breaker.Closed.String())), by...) + " > 0 unless on (" + strings.Join(by, ", ") + ") " +
 		circuit().ofBreaker()
-	return highest(circuit().ofBreaker(), append(byBreaker(), tenant(), key(), state())...) + " or " +
+	return highest(circuit().ofBreaker(), append(theBreaker().by(), tenant(), key(), state())...) + " or " +
 		labelReplace(unlisted, key(), "not listed without otelthrottle.WithBreakerDetail", "", "")
 }
 
 // circuitsTable returns the table of circuits that are not closed.
 func circuitsTable() grafana.Panel {
-	return grafana.Panel{
-		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none",
-		View: grafana.Table{SortBy: []grafana.Sort{{Title: "State", Ascending: true}}},
-		Description: "The circuits of each breaker that are not closed, disabled ones first: up to the limit of " +
-			"otelthrottle.WithBreakerDetail(limit). A breaker without it has one row that says so. The page /debug/throttle " +
-			"and Manager.List show all of them.",
-		Targets: []grafana.Target{{Expr: circuitList(), Instant: true, Table: true}},
-		Columns: []grafana.Column{
-			{Field: state(), Title: "State", Width: 100, Words: stateWords()},
-			{Field: tenant(), Title: "Tenant", Width: 140},
-			{Field: key(), Title: "Key", Width: 560},
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
-			{Field: "job", Title: "Job"},
-			{Field: "Value", Title: "Value", Hidden: true},
-		},
-	}
+	return table("Circuits that are not closed", "none", "The circuits of each breaker that are not closed, disabled ones first: up to the "+
+		"limit of otelthrottle.WithBreakerDetail(limit). A breaker without it has one row that says so. The page /debug/throttle "+
+		"and Manager.List show all of them.",
+		[]grafana.Sort{{Title: "State", Ascending: true}},
+		grafana.Column{Field: state(), Title: "State", Width: 100, Words: stateWords()},
+		grafana.Column{Field: tenant(), Title: "Tenant", Width: 140},
+		grafana.Column{Field: key(), Title: "Key", Width: 560},
+		grafana.Column{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{theBreaker().link(breakersUID, "Only this breaker")}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Expr: circuitList(), Title: "Value", Hidden: true})
 }

@@ -56,26 +56,23 @@ func placeColumns(columns []grafana.Column) []grafana.Column {
 // servicesTable returns the table to begin with: which cluster, and which service in it.
 func servicesTable() grafana.Panel {
 	by := ofJob()
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	critical := throttleScope().of("ALERTS", firing(), equals("severity", "critical"))
-	return grafana.Panel{
-		Title: "Clusters and services", Width: 24, Unit: "short", NoValue: "no throttle",
-		View: grafana.Table{SortBy: []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}}},
-		Description: "Each service in each cluster and namespace, the one with the most failed High calls first. Choose a " +
-			"service to see only that one. Pages are critical alerts that fire, also muted ones.",
-		Targets: []grafana.Target{
-			query(hurtShare(highCalls, by...)), query(shedShare(by...)), query(sum(rate(calls().selected()), by...)),
-			query(aggregate("count", critical, by)), query(sum(mode().of(isNotEnforcing()), by...)),
-		},
-		Columns: []grafana.Column{
-			{Field: "job", Title: "Service", Links: []grafana.Link{{
-				Title: "Only this service", URL: "/d/" + overviewUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}&${__url_time_range}",
-			}}},
-			{Field: "Value #A", Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
-			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
-			{Field: "Value #C", Title: "Offered", Unit: "reqps", Width: 110},
-			{Field: "Value #D", Title: "Pages", Unit: "short", Width: 80, Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}}},
-			{Field: "Value #E", Title: "Not enforcing", Unit: "short", Width: 130, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
-		},
+	return table("Clusters and services", "no throttle", "Each service in each cluster and namespace, the one with the most failed High "+
+		"calls first. Choose a service to see only that one. Pages are critical alerts that fire, also muted ones.",
+		[]grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
+		grafana.Column{Field: "job", Title: "Service", Links: []grafana.Link{{
+			Title: "Only this service", URL: "/d/" + overviewUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}&${__url_time_range}",
+		}}},
+		grafana.Column{Expr: hurtShare(highCalls, by...), Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
+		grafana.Column{Expr: shedShare(by...), Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+		grafana.Column{Expr: sum(rate(calls().selected()), by...), Title: "Offered", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: aggregate("count", critical, by), Title: "Pages", Unit: "short", Width: 80, Steps: from(1, bad)},
+		notEnforcing(by))
+}
+
+// notEnforcing is the column with the number of throttles that shed nothing.
+func notEnforcing(by []string) grafana.Column {
+	return grafana.Column{
+		Expr: sum(mode().of(isNotEnforcing()), by...), Title: "Not enforcing", Unit: "short", Width: 130, Steps: from(1, warn),
 	}
 }

@@ -16,9 +16,8 @@ func instancePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Offered by instance", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
-			Description: "Offered calls of each process. If one is far above the others, check the load " +
-				"balancing.",
-			Targets: []grafana.Target{{Expr: offered, Legend: name}},
+			Description: "Offered calls of each process. If one is far above the others, check the load balancing.",
+			Targets:     []grafana.Target{{Expr: offered, Legend: name}},
 		},
 		{
 			Title: "Shed by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
@@ -49,7 +48,7 @@ func instancePanels() []grafana.Panel {
 			Title: "Calls with an invalid priority", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
 			Description: "Calls with a priority that their throttle does not have. They were treated as the " +
 				"lowest priority. Should be 0: find the caller that computes a wrong priority.",
-			Targets: []grafana.Target{{Expr: sum(rate(clamped().of()), ofJob("instance", throttleName())...), Legend: name + " " + legend(throttleName())}},
+			Targets: []grafana.Target{{Expr: sum(rate(clamped().of()), theThrottle().byProcess()...), Legend: name + " " + legend(throttleName())}},
 		},
 		{
 			Title: "Series of throttle_calls_total", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},

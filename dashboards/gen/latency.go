@@ -16,7 +16,7 @@ func quantile(q float64, conditions []matcher, by ...string) string {
 
 // slowest returns the highest quantile of any throttle in any cluster, by labels.
 func slowest(q float64, conditions []matcher, by ...string) string {
-	return highest(quantile(q, conditions, append(byThrottle(), by...)...), by...)
+	return highest(quantile(q, conditions, append(theThrottle().by(), by...)...), by...)
 }
 
 // latencyPanels returns the panels about slow calls, and about what Config.Slow does with them.
@@ -26,8 +26,8 @@ func latencyPanels() []grafana.Panel {
 
 // slowPanels returns the panels that compare durations, late calls and open calls with their limits.
 func slowPanels() []grafana.Panel {
-	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), byThrottle()...)
-	sent := sum(rate(calls().selected(isSent())), byThrottle()...)
+	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), theThrottle().by()...)
+	sent := sum(rate(calls().selected(isSent())), theThrottle().by()...)
 	return []grafana.Panel{
 		{
 			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
@@ -46,7 +46,7 @@ func slowPanels() []grafana.Panel {
 			Description: "The share of the sent calls that had no answer within Slow, by throttle. Near 0 is healthy. If it " +
 				"stays between the lines, 3 % and 10 %, and nothing else is wrong, Slow is too low. Above 10 % the throttle " +
 				"limits how many calls are open.",
-			Targets: []grafana.Target{{Expr: share(late, sent), Legend: throttleLegend()}},
+			Targets: []grafana.Target{{Expr: share(late, sent), Legend: theThrottle().legend()}},
 		},
 		{
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
@@ -97,7 +97,7 @@ func latePanels() []grafana.Panel {
 			Title: "Oldest call", Width: 12, Unit: "s", NoValue: withoutSlow, View: grafana.Graph{},
 			Description: "For how long the oldest call has had no answer, by throttle: the highest of all instances. A line that " +
 				"climbs without an end is a call that hangs or was never ended. Needs Slow.",
-			Targets: []grafana.Target{{Expr: highest(slowOldest().of(), byThrottle()...), Legend: throttleLegend()}},
+			Targets: []grafana.Target{{Expr: highest(slowOldest().of(), theThrottle().by()...), Legend: theThrottle().legend()}},
 		},
 	}
 }

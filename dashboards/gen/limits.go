@@ -11,7 +11,8 @@ import (
 func limits() grafana.Dashboard {
 	d := newBoard(limitsUID, "Limits", "Which token buckets deny requests, how much of their limits is used, how "+
 		"many requests wait, and whether the stores answer.")
-	d.Variables = limitsVariables()
+	d.Variables = theBucket().variables(bucketRequests(), "token buckets",
+		"Processes with one store share its tokens. ", "A limit, with one bucket per key.")
 	d.Annotations = []grafana.Annotation{
 		beginnings(bucketScope(), "Requests by result", "Store failures by policy"), changesOf("bucket", "bucket", "Requests by result"),
 	}
@@ -26,22 +27,18 @@ func limits() grafana.Dashboard {
 	return d
 }
 
-// byBucket are the labels of one limit, with all its keys.
-func byBucket() []string { return ofJob(bucketName()) }
-
-// bucketLegend names a series by its limit.
-func bucketLegend() string { return "{{job}} " + legend(bucketName()) }
-
 // limitOf returns the rate of each limit. Processes with one store share it. Without a store in use,
 // each process has the whole limit.
 func limitOf() string {
-	by := strings.Join(byBucket(), ", ")
-	return "(" + highest(bucketLimit().ofBucket(), byBucket()...) + " and on (" + by + ") " + countOf(storeRequests().ofBucket(), byBucket()...) +
-		" or " + sum(bucketLimit().ofBucket(), byBucket()...) + ")"
+	by := strings.Join(theBucket().by(), ", ")
+	return "(" + highest(bucketLimit().ofBucket(), theBucket().by()...) + " and on (" + by + ") " + countOf(storeRequests().ofBucket(), theBucket().by()...) +
+		" or " + sum(bucketLimit().ofBucket(), theBucket().by()...) + ")"
 }
 
 // used returns the tokens granted, as a share of the limit of one key.
-func used() string { return sum(rate(bucketTokens().ofBucket()), byBucket()...) + " / " + limitOf() }
+func used() string {
+	return sum(rate(bucketTokens().ofBucket()), theBucket().by()...) + " / " + limitOf()
+}
 
 // requestShare returns the share of requests for tokens that had one of the results.
 func requestShare(results []string, by ...string) string {
@@ -54,9 +51,7 @@ func withoutStore() []string {
 }
 
 // withoutStoreSteps warn only: what it means depends on the policy, and a page is an alert.
-func withoutStoreSteps() []grafana.Step {
-	return []grafana.Step{{Color: good}, {From: 0.01, Color: warn}}
-}
+func withoutStoreSteps() []grafana.Step { return from(0.01, warn) }
 
 // answeredShare returns the share of requests to stores that were answered. The series of answers
 // begins with the first answer; until then the share is 0.
@@ -74,18 +69,18 @@ func storeQuantile(q float64, by ...string) string {
 func bucketSummary() []grafana.Panel {
 	stat := func(title string, width int, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
 		p := sharePanel(title, noValue, expr, steps, description)
-		p.Width, p.Targets[0].Legend = width, bucketLegend()
+		p.Width, p.Targets[0].Legend = width, theBucket().legend()
 		return p
 	}
-	by := ofJob("instance", bucketName())
-	utilization := stat("Utilization", 4, "no requests", worst(used()), []grafana.Step{{Color: good}, {From: 0.8, Color: warn}},
+	by := theBucket().byProcess()
+	utilization := stat("Utilization", 4, "no requests", worst(used()), from(0.8, warn),
 		"Tokens granted, as a share of the limit of one key, of the bucket with the most. At 100 % one key has used up its "+
 			"limit. Above it several keys are in use, and the table shows whether requests are denied.")
 	utilization.Ratio = false
 	return []grafana.Panel{
 		alertsStat(bucketScope(), 4),
 		utilization,
-		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), []grafana.Step{{Color: good}, {From: 0.5, Color: warn}},
+		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), from(0.5, warn),
 			"The share of the requests that were denied for lack of tokens, of the worst bucket and process. Denying is normal for a "+
 				"bucket. Above 50 % for an hour, the limit is too low for the demand."),
 		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
@@ -111,38 +106,23 @@ const (
 
 // bucketsTable returns the table of token buckets, most requests without a store first.
 func bucketsTable() grafana.Panel {
-	by := ofJob(bucketName())
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
-	return grafana.Panel{
-		Title: "Buckets", Width: 24, Unit: "short", NoValue: "no token bucket", View: grafana.Table{SortBy: []grafana.Sort{{Title: "No store"}, {Title: "Denied"}}},
-		Description: "Each limit of each job by name, with all its keys. Choose a name to select only that " +
-			"limit. Limit and Burst are those of one key. A bucket in memory has no store duration. A name without requests " +
-			"has no shares.",
-		Targets: []grafana.Target{
-			query(sum(rate(bucketRequests().ofBucket()), by...)),
-			query(requestShare([]string{semconv.ResultDenied}, by...)),
-			query(requestShare(withoutStore(), by...)),
-			query(sum(rate(bucketTokens().ofBucket()), by...)),
-			query(limitOf()),
-			query(used()),
-			query(highest(bucketBurst().ofBucket(), by...)),
-			query(sum(bucketWaiting().ofBucket(), by...)),
-			query("(" + storeQuantile(0.99, by...) + ") >= 0"),
-		},
-		Columns: []grafana.Column{
-			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("Only this bucket")}},
-			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Requests", Unit: "reqps", Width: 110},
-			{Field: "Value #B", Title: "Denied", Unit: "percentunit", Width: 90, Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}},
-			{Field: "Value #C", Title: "No store", Unit: "percentunit", Width: 110, Steps: withoutStoreSteps()},
-			{Field: "Value #D", Title: "Tokens", Unit: tokenRate, Width: 120},
-			{Field: "Value #E", Title: "Limit", Unit: tokenRate, Width: 120},
-			{Field: "Value #F", Title: "Utilization", Unit: "percentunit", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 0.8, Color: warn}}},
-			{Field: "Value #G", Title: "Burst", Unit: "short", Width: 80},
-			{Field: "Value #H", Title: "Waiting", Unit: "short", Width: 90},
-			{Field: "Value #I", Title: "Store, p99", Unit: "s", Width: 110},
-		},
-	}
+	by := theBucket().by()
+	denied := requestShare([]string{semconv.ResultDenied}, by...)
+	return table("Buckets", "no token bucket", "Each limit of each job by name, with all its keys. Choose a name to select only that "+
+		"limit. Limit and Burst are those of one key. A bucket in memory has no store duration. A name without requests "+
+		"has no shares.",
+		[]grafana.Sort{{Title: "No store"}, {Title: "Denied"}},
+		grafana.Column{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{theBucket().link(limitsUID, "Only this bucket")}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Expr: sum(rate(bucketRequests().ofBucket()), by...), Title: "Requests", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: denied, Title: "Denied", Unit: "percentunit", Width: 90, Steps: from(0.5, warn)},
+		grafana.Column{Expr: requestShare(withoutStore(), by...), Title: "No store", Unit: "percentunit", Width: 110, Steps: withoutStoreSteps()},
+		grafana.Column{Expr: sum(rate(bucketTokens().ofBucket()), by...), Title: "Tokens", Unit: tokenRate, Width: 120},
+		grafana.Column{Expr: limitOf(), Title: "Limit", Unit: tokenRate, Width: 120},
+		grafana.Column{Expr: used(), Title: "Utilization", Unit: "percentunit", Width: 120, Steps: from(0.8, warn)},
+		grafana.Column{Expr: highest(bucketBurst().ofBucket(), by...), Title: "Burst", Unit: "short", Width: 80},
+		grafana.Column{Expr: sum(bucketWaiting().ofBucket(), by...), Title: "Waiting", Unit: "short", Width: 90},
+		grafana.Column{Expr: "(" + storeQuantile(0.99, by...) + ") >= 0", Title: "Store, p99", Unit: "s", Width: 110})
 }
 
 // requestPanels returns the panels about granted and denied requests.
@@ -157,19 +137,18 @@ func requestPanels() []grafana.Panel {
 		},
 		{
 			Title: "Denied share by bucket", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
-			Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}, View: grafana.Graph{Thresholds: true},
-			Description: "The share of requests that each bucket denied. If it is high all day, callers retry " +
-				"and do not wait for RetryAfter, or the limit is too low. The line is the threshold of the " +
-				"alert.",
-			Targets: []grafana.Target{{Expr: requestShare([]string{semconv.ResultDenied}, byBucket()...), Legend: bucketLegend()}},
+			Steps: from(0.5, warn), View: grafana.Graph{Thresholds: true},
+			Description: "The share of requests that each bucket denied. If it is high all day, callers retry and do " +
+				"not wait for RetryAfter, or the limit is too low. The line is the threshold of the alert.",
+			Targets: []grafana.Target{{Expr: requestShare([]string{semconv.ResultDenied}, theBucket().by()...), Legend: theBucket().legend()}},
 		},
 	}
 }
 
 // tokenPanels returns the panels about tokens and waiting requests.
 func tokenPanels() []grafana.Panel {
-	by := ofJob(bucketName())
-	name := "{{job}} " + legend(bucketName())
+	by := theBucket().by()
+	name := theBucket().legend()
 	return []grafana.Panel{
 		{
 			Title: "Tokens per second by bucket", Width: 12, Unit: tokenRate, NoValue: "no token bucket", View: grafana.Graph{},

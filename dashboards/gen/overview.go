@@ -32,20 +32,11 @@ func overview() grafana.Dashboard {
 	return d
 }
 
-// byThrottle are the labels of one throttle, and byProcess those of one in one process: of two processes one may get
-// nothing from its backend, and the sum of both would hide it.
-func byThrottle() []string { return ofJob(throttleName()) }
-func byProcess() []string  { return ofJob("instance", throttleName()) }
-
-// throttleLegend names a series by its throttle.
-func throttleLegend() string { return "{{job}} " + legend(throttleName()) }
-
 // sharePanel returns a stat of the worst share of any throttle, with its name.
 func sharePanel(title, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
-	return grafana.Panel{
+	return named(theThrottle(), grafana.Panel{
 		Title: title, Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps, Description: description,
-		Targets: []grafana.Target{{Expr: expr, Legend: throttleLegend(), Instant: true}}, View: grafana.Stat{Named: true},
-	}
+	}, expr)
 }
 
 // shedShare returns the share of the offered calls that were shed.
@@ -72,9 +63,9 @@ func highCalls(more ...matcher) string { return calls().of(append(conditions(isH
 
 // faultShares returns the share of each kind of faults in the answers of each throttle and process.
 func faultShares() string {
-	answered := sum(rate(calls().selected(isAnswered())), byProcess()...)
-	faults := sum(rate(calls().selected(isRejected())), append(byProcess(), errorType())...)
-	return faults + " / on (" + strings.Join(byProcess(), ", ") + ") group_left () (" + answered + " > 0)"
+	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
+	faults := sum(rate(calls().selected(isRejected())), append(theThrottle().byProcess(), errorType())...)
+	return faults + " / on (" + strings.Join(theThrottle().byProcess(), ", ") + ") group_left () (" + answered + " > 0)"
 }
 
 // topFault returns the kind of faults with the largest share of the answers of any throttle.
@@ -89,12 +80,12 @@ func summaryPanels() []grafana.Panel {
 		"most, as a share of the answers of one throttle. The alerts warn above 5 % and page above 25 %.")
 	fault.Targets[0].Legend = legend(errorType())
 	fault.Links = []grafana.Link{toAvailability()}
-	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, byProcess()...)), thresholds(0.001, 0.01),
+	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, theThrottle().byProcess()...)), thresholds(0.001, 0.01),
 		"The share of the High calls that were shed, rejected or timed out, of the throttle and process with the highest, "+
 			"for all priorities selected. Should be 0: other calls are shed to protect these.")
 	fault.Width = 5
 	high.Width, high.Decimals, high.Links = 5, 2, []grafana.Link{toAvailability()}
-	shed := sharePanel("Shed", "no traffic", worst(shedShare(byProcess()...)), thresholds(0.05, 0.5), "The share of the offered "+
+	shed := sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5), "The share of the offered "+
 		"calls that the worst throttle of any process sheds. 0 is normal, and a few percent for some minutes are the normal work of "+
 		"a throttle. If it lasts, add capacity to the backend or reduce the load.")
 	shed.Width = 5
@@ -115,39 +106,25 @@ func summaryPanels() []grafana.Panel {
 
 // throttlesTable returns the table of throttles, highest share of failed High calls first.
 func throttlesTable() grafana.Panel {
-	by := byThrottle()
+	by := theThrottle().by()
 	sent := sum(rate(calls().selected(isSent())), by...)
-	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
-	return grafana.Panel{
-		Title: "Throttles", Width: 24, Unit: "short", NoValue: "no throttle",
-		View: grafana.Table{SortBy: []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}}},
-		Description: "Each throttle of each job, by the share of High calls that fail. Choose a name to select " +
-			"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent " +
-			"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages. Not enforcing is how many " +
-			"throttles have the mode Shadow or Off: these shed nothing.",
-		Targets: []grafana.Target{
-			query(sum(rate(calls().selected()), by...)),
-			query(hurtShare(highCalls, by...)),
-			query(shedShare(by...)),
-			query(acceptedShare(by...)),
-			query(share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)),
-			query(sum(active().selected(), by...)),
-			query(sum(mode().of(isNotEnforcing()), by...)),
-		},
-		Columns: []grafana.Column{
-			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{
-				toThrottle(overviewUID, "Only this throttle"), toThrottle(availabilityUID, "Its faults"),
-			}},
-			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
-			{Field: "Value #B", Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
-			{Field: "Value #C", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
-			{Field: "Value #D", Title: "Accepted", Unit: "percentunit", Width: 100},
-			{Field: "Value #E", Title: "Canceled", Unit: "percentunit", Width: 100, Steps: thresholds(0.5, 0.9)},
-			{Field: "Value #F", Title: "In flight", Unit: "short", Width: 100},
-			{Field: "Value #G", Title: "Not enforcing", Unit: "short", Width: 130, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
-		},
-	}
+	canceled := share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)
+	return table("Throttles", "no throttle", "Each throttle of each job, by the share of High calls that fail. Choose a name to select "+
+		"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent "+
+		"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages. Not enforcing is how many "+
+		"throttles have the mode Shadow or Off: these shed nothing.",
+		[]grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
+		grafana.Column{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{
+			theThrottle().link(overviewUID, "Only this throttle"), theThrottle().link(availabilityUID, "Its faults"),
+		}},
+		grafana.Column{Field: "job", Title: "Job"},
+		grafana.Column{Expr: sum(rate(calls().selected()), by...), Title: "Offered", Unit: "reqps", Width: 110},
+		grafana.Column{Expr: hurtShare(highCalls, by...), Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},
+		grafana.Column{Expr: shedShare(by...), Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+		grafana.Column{Expr: acceptedShare(by...), Title: "Accepted", Unit: "percentunit", Width: 100},
+		grafana.Column{Expr: canceled, Title: "Canceled", Unit: "percentunit", Width: 100, Steps: thresholds(0.5, 0.9)},
+		grafana.Column{Expr: sum(active().selected(), by...), Title: "In flight", Unit: "short", Width: 100},
+		notEnforcing(by))
 }
 
 // legend returns the name of a series by the value of a label.
@@ -202,7 +179,7 @@ func hurtPanels() []grafana.Panel {
 			View: grafana.Graph{InOrder: true},
 			Description: "The share of each priority that was shed, rejected or timed out, of the worst throttle and process. The order should be low, medium, " +
 				"important, high. If high is above low, High calls fail for a reason of their own or carry the wrong priority.",
-			Targets: []grafana.Target{{Expr: byRank(highest(hurtShare(calls().selected, append(byProcess(), priority())...), priority())), Legend: legend(priority())}},
+			Targets: []grafana.Target{{Expr: byRank(highest(hurtShare(calls().selected, append(theThrottle().byProcess(), priority())...), priority())), Legend: legend(priority())}},
 		},
 		{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
@@ -256,9 +233,8 @@ func admittedPanels() []grafana.Panel {
 		{
 			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: "/, served$/", Color: good}, {Series: "/, failed with /", Color: bad}},
-			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed " +
-				"calls. Fallbacks that failed have a line of their own with the error type: their callers got " +
-				"an error.",
+			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed calls. " +
+				"Fallbacks that failed have a line of their own with the error type: their callers got an error.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(fallbacks().selected(equals(errorType(), ""))), outcome()), Legend: legend(outcome()) + ", served"},
 				{

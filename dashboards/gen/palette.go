@@ -29,13 +29,17 @@ func byOutcome() []grafana.Color {
 // byPriority returns the colors of series that are named by priorities. A series with one of the
 // suffixes is dashed.
 func byPriority(suffixes ...string) []grafana.Color {
-	colors := []string{throttle.High: "#3d8bdb", throttle.Important: "#e0901f", throttle.Medium: "#1fa37a", throttle.Low: "#c4609b"}
+	return byName(suffixes, throttle.Priority.String,
+		[]string{throttle.High: "#3d8bdb", throttle.Important: "#e0901f", throttle.Medium: "#1fa37a", throttle.Low: "#c4609b"})
+}
+
+// byName returns the colors of the values of an enumeration, by their names.
+func byName[T ~int8 | ~uint8](suffixes []string, name func(T) string, colors []string) []grafana.Color {
 	var all []grafana.Color
-	for p, color := range colors {
-		name := throttle.Priority(p).String()
-		all = append(all, grafana.Color{Series: name, Color: color})
+	for i, color := range colors {
+		all = append(all, grafana.Color{Series: name(T(i)), Color: color})
 		for _, suffix := range suffixes {
-			all = append(all, grafana.Color{Series: name + suffix, Color: color, Dashed: true})
+			all = append(all, grafana.Color{Series: name(T(i)) + suffix, Color: color, Dashed: true})
 		}
 	}
 	return all
@@ -52,19 +56,10 @@ func byFault() []grafana.Color {
 	}
 }
 
-// byState returns the colors of series that are named by states of circuits. A series with one of
-// the suffixes is dashed.
+// byState does the same for states of circuits.
 func byState(suffixes ...string) []grafana.Color {
-	colors := []string{breaker.Closed: good, breaker.Open: warn, breaker.HalfOpen: "blue", breaker.Disabled: bad}
-	var all []grafana.Color
-	for s, color := range colors {
-		name := breaker.State(s).String()
-		all = append(all, grafana.Color{Series: name, Color: color})
-		for _, suffix := range suffixes {
-			all = append(all, grafana.Color{Series: name + suffix, Color: color, Dashed: true})
-		}
-	}
-	return all
+	return byName(suffixes, breaker.State.String,
+		[]string{breaker.Closed: good, breaker.Open: warn, breaker.HalfOpen: "blue", breaker.Disabled: bad})
 }
 
 // byResult returns the colors of series that are named by results of requests for tokens.

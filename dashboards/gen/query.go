@@ -108,20 +108,6 @@ func inJob() []matcher { return append(selectedPlace(), matches("job", "$job")) 
 // selectedJob returns the conditions for the selected jobs and instances.
 func selectedJob() []matcher { return append(inJob(), matches("instance", "$instance")) }
 
-// selectedThrottle returns the condition for the selected throttles. Users choose the names, which
-// may have quotes in them. Grafana does not escape these, hence the format regex and the raw
-// string.
-func selectedThrottle() matcher { return matcher(throttleName() + "=~`${throttle:regex}`") }
-
-// selectedBreaker returns the condition for the selected breakers.
-func selectedBreaker() matcher { return matcher(breakerName() + "=~`${breaker:regex}`") }
-
-// selectedBucket returns the condition for the selected token buckets.
-func selectedBucket() matcher { return matcher(bucketName() + "=~`${bucket:regex}`") }
-
-// selectedBackoff returns the condition for the selected backoffs.
-func selectedBackoff() matcher { return matcher(backoffName() + "=~`${backoff:regex}`") }
-
 // selectedOrNone matches the selected values, and series without the label. The format regex needs
 // a raw string.
 func selectedOrNone(label, variable string) matcher {
@@ -132,28 +118,20 @@ func selectedOrNone(label, variable string) matcher {
 func selectedPriority() matcher { return matches(priority(), "$priority") }
 
 // of selects the series of the selected throttles, with all priorities.
-func (m metric) of(conditions ...matcher) string {
-	return m.where(append(append(selectedJob(), selectedThrottle()), conditions...)...)
-}
+func (m metric) of(more ...matcher) string { return m.about(theThrottle(), more) }
 
 // selected selects the series of the selected throttles and priorities.
-func (m metric) selected(conditions ...matcher) string {
-	return m.of(append([]matcher{selectedPriority()}, conditions...)...)
+func (m metric) selected(more ...matcher) string {
+	return m.about(theThrottle(), append(conditions(selectedPriority()), more...))
 }
 
-// ofBreaker selects the series of the selected breakers.
-func (m metric) ofBreaker(conditions ...matcher) string {
-	return m.where(append(append(selectedJob(), selectedBreaker()), conditions...)...)
-}
+func (m metric) ofBreaker(more ...matcher) string { return m.about(theBreaker(), more) }
+func (m metric) ofBucket(more ...matcher) string  { return m.about(theBucket(), more) }
+func (m metric) ofBackoff(more ...matcher) string { return m.about(theBackoff(), more) }
 
-// ofBucket selects the series of the selected token buckets.
-func (m metric) ofBucket(conditions ...matcher) string {
-	return m.where(append(append(selectedJob(), selectedBucket()), conditions...)...)
-}
-
-// ofBackoff selects the series of the selected backoffs.
-func (m metric) ofBackoff(conditions ...matcher) string {
-	return m.where(append(append(selectedJob(), selectedBackoff()), conditions...)...)
+// about selects the series of the selected subjects.
+func (m metric) about(s subject, more []matcher) string {
+	return m.where(append(append(selectedJob(), s.selected()), more...)...)
 }
 
 // where selects the series that meet all conditions.

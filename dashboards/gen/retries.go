@@ -12,11 +12,10 @@ func retryBudget() metric { return name(semconv.MetricRetryBudget, "") }
 func retryName() string   { return label(semconv.KeyRetryName) }
 func retryReason() string { return label(semconv.KeyRetryReason) }
 
-// ofRetry selects the series of the retriers that have the names of the selected throttles.
-func (m metric) ofRetry(conditions ...matcher) string {
-	selected := matcher(retryName() + "=~`${throttle:regex}`")
-	return m.where(append(append(selectedJob(), selected), conditions...)...)
-}
+// theRetrier is a retrier with the name of a throttle.
+func theRetrier() subject { return subject{label: retryName(), variable: "throttle"} }
+
+func (m metric) ofRetry(more ...matcher) string { return m.about(theRetrier(), more) }
 
 // isSentRetry selects retries that were sent, and isDenied failed calls that were not retried.
 func isSentRetry() matcher { return equals(label(semconv.KeyRetryResult), semconv.RetrySent) }
@@ -28,8 +27,7 @@ func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
 // retryPanels returns the panels about retries.
 func retryPanels() []grafana.Panel {
-	by := ofJob(retryName())
-	name := "{{job}} " + legend(retryName())
+	by, name := theRetrier().by(), theRetrier().legend()
 	return []grafana.Panel{
 		{
 			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries", View: grafana.Graph{},

@@ -36,32 +36,34 @@ func changesOf(kind, variable string, panels ...string) grafana.Annotation {
 
 // documentsTable returns the table of control documents: which processes have a change, and which have not.
 func documentsTable() grafana.Panel {
-	count := func(of string) grafana.Target {
-		expr := "count_values by (" + strings.Join(ofJob(), ", ") + `) ("document", ` + of + ")"
-		return grafana.Target{Expr: expr, Instant: true, Table: true}
+	count := func(of string) string {
+		return "count_values by (" + strings.Join(ofJob(), ", ") + `) ("document", ` + of + ")"
 	}
 	applied := version().where(selectedJob()...)
-	return grafana.Panel{
-		Title: "Control documents", Width: 24, Unit: "short", NoValue: "no document is watched", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Service"}}},
-		Description: "Which control document the processes of each service have applied. The number is made of its content, and the " +
-			"status page shows it too. A process with 0 has applied no document. Two rows of a service: a change is on its way, or some processes " +
-			"refuse it. Refused are processes that refuse a newer document and keep this one: their log has the reason.",
-		Targets: []grafana.Target{
-			count(applied),
-			count(applied + " and on (" + strings.Join(ofJob("instance"), ", ") + ") (" + broken().where(selectedJob()...) + " > 0)"),
-		},
-		Columns: []grafana.Column{
-			{Field: "job", Title: "Service"},
-			{Field: "document", Title: "Document", Width: 200},
-			{Field: "Value #A", Title: "Processes", Unit: "short", Width: 120},
-			{Field: "Value #B", Title: "Refused", Unit: "short", Width: 110, Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}}},
-		},
-	}
+	refused := applied + " and on (" + strings.Join(ofJob("instance"), ", ") + ") (" + broken().where(selectedJob()...) + " > 0)"
+	return table("Control documents", "no document is watched", "Which control document the processes of each service have applied. The "+
+		"number is made of its content, and the status page shows it too. A process with 0 has applied no document. Two rows of a "+
+		"service: a change is on its way, or some processes refuse it. Refused are processes that refuse a newer document and keep "+
+		"this one: their log has the reason.",
+		[]grafana.Sort{{Title: "Service"}},
+		grafana.Column{Field: "job", Title: "Service"},
+		grafana.Column{Field: "document", Title: "Document", Width: 200},
+		grafana.Column{Expr: count(applied), Title: "Processes", Unit: "short", Width: 120},
+		grafana.Column{Expr: count(refused), Title: "Refused", Unit: "short", Width: 110, Steps: from(1, bad)})
 }
 
 // settingsPanels returns the panels about settings that an operator can change.
 func settingsPanels() []grafana.Panel {
 	ages := "time() - " + highest(changed().where(selectedJob()...), ofJob(tuningKind(), tuningName(), tuningSource())...)
+	changes := table("Last changes", "no change yet", "When the settings of each name were last changed, or a change ended, and by which "+
+		"source. The log and the status page have who and why. A restart of a process forgets its changes.",
+		[]grafana.Sort{{Title: "Ago", Ascending: true}},
+		grafana.Column{Field: tuningName(), Title: "Name"},
+		grafana.Column{Field: tuningKind(), Title: "Kind", Width: 80},
+		grafana.Column{Field: tuningSource(), Title: "Source", Width: 80},
+		grafana.Column{Field: "job", Title: "Job", Width: 90},
+		grafana.Column{Expr: ages, Title: "Ago", Unit: "s", Width: 90})
+	changes.Width = 10
 	return []grafana.Panel{
 		documentsTable(),
 		{
@@ -79,18 +81,6 @@ func settingsPanels() []grafana.Panel {
 				"that one has refused it.",
 			Targets: []grafana.Target{{Expr: highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), Legend: "{{job}} " + legend(tuningSource())}},
 		},
-		{
-			Title: "Last changes", Width: 10, Unit: "short", NoValue: "no change yet", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Ago", Ascending: true}}},
-			Description: "When the settings of each name were last changed, or a change ended, and by which source. The log " +
-				"and the status page have who and why. A restart of a process forgets its changes.",
-			Targets: []grafana.Target{{Expr: ages, Instant: true, Table: true}},
-			Columns: []grafana.Column{
-				{Field: tuningName(), Title: "Name"},
-				{Field: tuningKind(), Title: "Kind", Width: 80},
-				{Field: tuningSource(), Title: "Source", Width: 80},
-				{Field: "job", Title: "Job", Width: 90},
-				{Field: "Value", Title: "Ago", Unit: "s", Width: 90},
-			},
-		},
+		changes,
 	}
 }

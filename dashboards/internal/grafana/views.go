@@ -104,6 +104,7 @@ func (s Sort) object() object { return object{"displayName": s.Title, "desc": !s
 // are "Value #A", "Value #B" and so on.
 type Column struct {
 	Field  string
+	Expr   string // for programs that make a target of each column; a panel ignores it
 	Title  string
 	Unit   string
 	Width  int    // in pixels; 0: the space that is left
