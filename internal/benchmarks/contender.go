@@ -36,8 +36,6 @@ type contender struct {
 	take  func(context.Context) error
 	calls func() uint64 // store calls so far; nil if each take is one call
 
-	api *api // if not nil, only this is measured, once
-
 	rates, callRates []float64 // takes and store calls per second, of each slice with many callers
 	cost             []float64 // CPU time of this process per take, in us, of each of those slices
 	alone            []float64 // latency of each take of a single caller, in us
@@ -50,19 +48,17 @@ type contender struct {
 // limiterWays returns the contenders that take tokens through a limiter.
 func limiterWays(t testing.TB, engine string, store store.Store) []*contender {
 	return []*contender{
-		viaLimiter(t, engine+", "+coalesced, store, bucket.Config{}),
-		viaLimiter(t, engine+", "+oneByOne, store, bucket.Config{OneByOne: true}),
+		viaLimiter(t, engine+", "+coalesced, store, bucket.Config{}, nil),
+		viaLimiter(t, engine+", "+oneByOne, store, bucket.Config{OneByOne: true}, nil),
 	}
 }
 
-// viaLimiter returns a contender that takes tokens through a limiter. The limiter grants none without
-// its store, and its timeout is longer than any pause of the machine.
-func viaLimiter(t testing.TB, name string, store store.Store, c bucket.Config) *contender {
-	return viaLimiterKeys(t, name, store, c, func() string { return name })
-}
-
-// viaLimiterKeys is viaLimiter with a key for each take.
-func viaLimiterKeys(t testing.TB, name string, s store.Store, c bucket.Config, key func() string) *contender {
+// viaLimiter returns a contender that takes tokens through a limiter, of one key if key is nil. The limiter grants none
+// without its store, and its timeout is longer than any pause of the machine.
+func viaLimiter(t testing.TB, name string, s store.Store, c bucket.Config, key func() string) *contender {
+	if key == nil {
+		key = func() string { return name }
+	}
 	counted := &countedStore{Store: s}
 	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
 	if many, ok := s.(store.ManyTaker); ok {
@@ -125,7 +121,7 @@ func (c *contender) ask(ctx context.Context) bool {
 func slicesOf(all []*contender) []func() {
 	var some []func()
 	for _, c := range all {
-		if c.unavailable == "" && c.api == nil {
+		if c.unavailable == "" {
 			some = append(some, c.measureMany, c.measureOne)
 		}
 	}

@@ -36,7 +36,7 @@ func run() error {
 		return err
 	}
 	subjects := choose(allSubjects(), wanted)
-	p := newProgress(os.Stderr, *rounds)
+	p := newProgress(os.Stderr)
 	results := measure(subjects, *rounds, p)
 	return printer(os.Stdout, append(report(results), stores(wanted, p)...))
 }

@@ -44,14 +44,14 @@ func newFindings(results []*result) *findings {
 func (f *findings) row(r *result) []string {
 	row := []string{
 		r.name, figure("%.1f", quantile(r.serial, 0.1)), figure("%.1f", quantile(r.serial, 0.5)),
-		figure("%.2f", f.ratio(r.name, floorS)), figure("%.2f", f.ratio(r.name, floorS2)), fmt.Sprint(len(r.serial)), percent(r.share()),
+		figure("%.2f", f.ratio(0.5, r.name, floorS)), figure("%.2f", f.ratio(0.5, r.name, floorS2)), fmt.Sprint(len(r.serial)), percent(r.share()),
 	}
 	if !r.pair {
 		return append(row, "-", "-", "-", "-")
 	}
 	return append(row,
 		figure("%.1f", quantile(r.paired, 0.1)), figure("%.1f", quantile(r.paired, 0.5)),
-		fmt.Sprint(len(r.paired)), figure("%.2fx", f.speedUp(r.name)))
+		fmt.Sprint(len(r.paired)), figure("%.2fx", f.speedUp(0.5, r.name)))
 }
 
 // warnings returns a row for each subject that did too little of what its name says.
@@ -65,48 +65,44 @@ func (f *findings) warnings() [][]string {
 	return rows
 }
 
-// ratio returns the median cost of over, divided by the sum of the median costs of under and plus. It
-// returns 0 if a figure is missing.
-func (f *findings) ratio(over, under string, plus ...part) float64 {
-	return f.ratioAt(0.5, over, under, plus...)
-}
-
-// ratioAt returns the ratio of the q-th quantiles.
-func (f *findings) ratioAt(q float64, over, under string, plus ...part) float64 {
+// ratio returns the cost of over at a quantile, divided by the sum of the costs of under and plus. It returns 0 if a
+// figure is missing.
+func (f *findings) ratio(q float64, over, under string, plus ...part) float64 {
 	divisor := 0.0
 	for _, p := range append([]part{{under, 1}}, plus...) {
-		r := f.named[p.name]
-		if r == nil || len(r.serial) == 0 {
+		cost := f.cost(q, p.name)
+		if cost == 0 {
 			return 0
 		}
-		divisor += p.times * quantile(r.serial, q)
+		divisor += p.times * cost
 	}
-	r := f.named[over]
-	if r == nil || len(r.serial) == 0 {
-		return 0
-	}
-	return quantile(r.serial, q) / divisor
+	return f.cost(q, over) / divisor
 }
 
-// extraAt returns the cost of over minus the cost of under in nanoseconds, at the q-th quantile. It
-// returns 0 if a figure is missing.
-func (f *findings) extraAt(q float64, over, under string) float64 {
-	a, b := f.named[over], f.named[under]
-	if a == nil || b == nil || len(a.serial) == 0 || len(b.serial) == 0 {
+// extra returns the cost of over minus the cost of under in nanoseconds. It returns 0 if a figure is missing.
+func (f *findings) extra(q float64, over, under string) float64 {
+	a, b := f.cost(q, over), f.cost(q, under)
+	if a == 0 || b == 0 {
 		return 0
 	}
-	return quantile(a.serial, q) - quantile(b.serial, q)
+	return a - b
 }
 
-// speedUp returns the throughput of two processors divided by that of one, at the medians.
-func (f *findings) speedUp(name string) float64 { return f.speedUpAt(0.5, name) }
-
-func (f *findings) speedUpAt(q float64, name string) float64 {
+// speedUp returns the throughput of two processors divided by that of one, or 0 if a figure is missing.
+func (f *findings) speedUp(q float64, name string) float64 {
 	r := f.named[name]
-	if r == nil || len(r.serial) == 0 || len(r.paired) == 0 {
+	if r == nil || len(r.paired) == 0 {
 		return 0
 	}
-	return quantile(r.serial, q) / quantile(r.paired, q)
+	return f.cost(q, name) / quantile(r.paired, q)
+}
+
+// cost returns the cost of a subject on one processor, or 0 if it is missing.
+func (f *findings) cost(q float64, name string) float64 {
+	if r := f.named[name]; r != nil {
+		return quantile(r.serial, q)
+	}
+	return 0
 }
 
 // share returns the share of the operations that did what the name of the subject says.

@@ -5,38 +5,13 @@ import (
 	"testing"
 )
 
-func TestQuantile(t *testing.T) {
+func TestBound_judge(t *testing.T) {
+	atMost := bound{under: floorS, limit: 1.5, stretch: 1.35}
+	atLeast := bound{limit: 1.7}
 	for _, tt := range []struct {
-		sorted []float64
-		q      float64
-		want   float64
-	}{
-		{nil, 0.5, 0},
-		{[]float64{7}, 0.1, 7},
-		{[]float64{1, 2, 3}, 0.5, 2},
-		{[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.1, 2},
-	} {
-		if got := quantile(tt.sorted, tt.q); got != tt.want {
-			t.Errorf("quantile(%v, %v): got %v want %v", tt.sorted, tt.q, got, tt.want)
-		}
-	}
-}
-
-func TestPercent(t *testing.T) {
-	for share, want := range map[float64]string{1: "100 %", 0.9999999: "99.999 %", 0.5: "50.000 %", 0: "0.000 %"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%v): got %q want %q", share, got, want)
-		}
-	}
-}
-
-func TestRatioBound_Judge(t *testing.T) {
-	atMost := ratioBound{under: floorS, bound: 1.5, stretch: 1.35}
-	atLeast := ratioBound{bound: 1.7}
-	for _, tt := range []struct {
-		ratioBound ratioBound
-		measured   float64
-		want       string
+		bound    bound
+		measured float64
+		want     string
 	}{
 		{atMost, 1.2, "met, stretch too"},
 		{atMost, 1.4, "met"},
@@ -44,22 +19,22 @@ func TestRatioBound_Judge(t *testing.T) {
 		{atMost, 0, "not measured"},
 		{atLeast, 1.8, "met"},
 		{atLeast, 1.6, "MISSED"},
-		{ratioBound{}, 1.6, "to compare"},
+		{bound{}, 1.6, "to compare"},
 	} {
-		if got := tt.ratioBound.judge(tt.measured); got != tt.want {
-			t.Errorf("%+v measured %v: got %q want %q", tt.ratioBound, tt.measured, got, tt.want)
+		if got := tt.bound.judge(tt.measured); got != tt.want {
+			t.Errorf("%+v measured %v: got %q want %q", tt.bound, tt.measured, got, tt.want)
 		}
 	}
 }
 
 // TestFindings_Verdict checks that a speed-up may be a multiple of another one instead.
 func TestFindings_Verdict(t *testing.T) {
-	speedUp := func(name string, x float64) *result {
+	measured := func(name string, x float64) *result {
 		return &result{subject: &subject{name: name, pair: true}, serial: []float64{10 * x}, paired: []float64{10}}
 	}
-	c := ratioBound{what: "x", over: ourTransport, bound: 1.7, plus: []part{{bareTransport, 0.9}}}
+	c := speedUp("x", ourTransport, 1.7, bareTransport)
 	for bare, want := range map[float64]string{0: ">= 1.70 MISSED", 1.6: ">= 1.44 met", 1.8: ">= 1.62 MISSED", 2: ">= 1.70 MISSED"} {
-		row := newFindings([]*result{speedUp(ourTransport, 1.5), speedUp(bareTransport, bare)}).verdict(c)
+		row := newFindings([]*result{measured(ourTransport, 1.5), measured(bareTransport, bare)}).verdict(c)
 		if got := row[3] + " " + row[4]; row[2] != "1.50" || got != want {
 			t.Errorf("1.5 beside %v: got %v want %s", bare, row, want)
 		}

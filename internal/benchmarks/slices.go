@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
@@ -56,7 +57,7 @@ type runner struct {
 
 // measure measures all subjects interleaved: each runs one slice per round, in a new random order. The
 // garbage collector runs between the rounds only.
-func measure(subjects []*subject, rounds int, p *progress) []*result {
+func measure(subjects []*subject, rounds int, p progress) []*result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -76,14 +77,16 @@ func measure(subjects []*subject, rounds int, p *progress) []*result {
 		}
 	}
 	for round := range rounds {
-		p.at(round)
+		if round%10 == 0 {
+			p(fmt.Sprintf("round %d of %d", round, rounds))
+		}
 		runtime.GC()
 		rand.Shuffle(len(slots), func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
 		for _, slot := range slots {
 			slot()
 		}
 	}
-	p.at(rounds)
+	p("")
 	for _, r := range results {
 		r.finish()
 	}

@@ -42,9 +42,9 @@ func TestMeasure(t *testing.T) {
 	one := &subject{group: "g", name: "one", op: work(100), pair: true}
 	ten := &subject{group: "g", name: "ten", op: work(1000)}
 	wrong := &subject{group: "g", name: "wrong", op: work(1), good: func(error) bool { return false }}
-	results := measure([]*subject{one, ten, wrong}, 50, nil)
+	results := measure([]*subject{one, ten, wrong}, 50, quiet)
 	f := newFindings(results)
-	if got := f.ratio("ten", "one"); got < 5 || got > 20 {
+	if got := f.ratio(0.5, "ten", "one"); got < 5 || got > 20 {
 		t.Errorf("ten times the work: got ratio %v, want about 10", got)
 	}
 	if len(results[1].paired) > 0 {

@@ -72,7 +72,7 @@ func startRedis(t testing.TB) []*contender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := append(limiterWays(t, "Redis", store), viaLimiter(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
+	all := append(limiterWays(t, "Redis", store), viaLimiter(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}, nil),
 		viaRedisRate(redisRate, client, func() string { return "key" }),
 		&contender{name: "Redis, bare PING", take: func(ctx context.Context) error { return client.Ping(ctx).Err() }},
 	)
@@ -81,10 +81,9 @@ func startRedis(t testing.TB) []*contender {
 		ours, theirs string
 	}{{1000, redisThousand, redisRateThousand}, {100_000, redisHundredThousand, redisRateHundredThousand}} {
 		key := func() string { return strconv.Itoa(rand.IntN(c.keys)) }
-		all = append(all, viaLimiterKeys(t, c.ours, store, bucket.Config{}, key), viaRedisRate(c.theirs, client, key))
+		all = append(all, viaLimiter(t, c.ours, store, bucket.Config{}, key), viaRedisRate(c.theirs, client, key))
 	}
-	ping := func(ctx context.Context) error { return client.Ping(ctx).Err() }
-	return append(all, apiLimiter(t, "Redis", store), apiRedisRate(client), apiRoundTrip("Redis, bare PING", ping))
+	return all
 }
 
 // viaRedisRate returns a contender that takes tokens through redis_rate.
@@ -119,10 +118,8 @@ func startSQL(t testing.TB, name string, d sqlstore.Dialect, db *sql.DB) []*cont
 	if err := store.CreateSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	query := func(ctx context.Context) error {
+	return append(limiterWays(t, name, store), &contender{name: name + ", bare SELECT 1", take: func(ctx context.Context) error {
 		var one int
 		return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
-	}
-	bare := name + ", bare SELECT 1"
-	return append(limiterWays(t, name, store), &contender{name: bare, take: query}, apiLimiter(t, name, store), apiRoundTrip(bare, query))
+	}})
 }

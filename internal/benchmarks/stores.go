@@ -20,13 +20,12 @@ const (
 
 // stores measures the cost of a token that a server grants, with many callers of one bucket and with
 // one. The servers share the processors of the callers, as they did when the bounds were set.
-func stores(wanted *regexp.Regexp, p *progress) []table {
+func stores(wanted *regexp.Regexp, p progress) []table {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var tables []table
 	testing.Benchmark(func(b *testing.B) { // it runs the cleanup functions, which stop the servers and remove their files
-		all := measureStores(ctx, b, wanted, storeBudget, p)
-		tables = append(storeTables(all), apiTables(ctx, all, p)...)
+		tables = storeTables(measureStores(ctx, b, wanted, storeBudget, p))
 		b.SkipNow() // once is enough
 	})
 	return tables
@@ -34,13 +33,13 @@ func stores(wanted *regexp.Regexp, p *progress) []table {
 
 // measureStores starts the servers and measures rounds until the budget is used, at least one. In each
 // round every contender runs one slice with many callers and one with a single caller, in random order.
-func measureStores(ctx context.Context, t testing.TB, wanted *regexp.Regexp, budget time.Duration, p *progress) []*contender {
-	p.print("starting stores")
-	defer p.print("")
+func measureStores(ctx context.Context, t testing.TB, wanted *regexp.Regexp, budget time.Duration, p progress) []*contender {
+	p("starting stores")
+	defer p("")
 	all := contenders(t, wanted)
 	begun := time.Now()
 	for slices := slicesOf(all); len(slices) > 0; slices = slicesOf(all) {
-		p.print(fmt.Sprintf("stores, %.0f s of %.0f s", time.Since(begun).Seconds(), budget.Seconds()))
+		p(fmt.Sprintf("stores, %.0f s of %.0f s", time.Since(begun).Seconds(), budget.Seconds()))
 		runtime.GC()
 		for _, slice := range slices {
 			if ctx.Err() == nil {

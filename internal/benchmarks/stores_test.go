@@ -11,16 +11,9 @@ import (
 
 // TestStoresAreMeasured measures one round of what needs no server, or only one that starts at once.
 func TestStoresAreMeasured(t *testing.T) {
-	for _, c := range measureStores(t.Context(), t, regexp.MustCompile("Instant|Redis|SQLite"), 0, nil) {
+	for _, c := range measureStores(t.Context(), t, regexp.MustCompile("Instant|Redis|SQLite"), 0, quiet) {
 		if c.unavailable != "" {
 			t.Logf("%s: %s", c.name, c.unavailable)
-			continue
-		}
-		if c.api != nil {
-			c.api.measure()
-			if 2*int(c.api.failed.Load()) > len(c.api.took) || len(c.api.took) < 100 { // a busy machine decides some by the policy
-				t.Errorf("%s: got %v", c.name, c.api.row())
-			}
 			continue
 		}
 		if c.share() != 1 || c.failure != "" {
@@ -43,7 +36,7 @@ func TestStoresThatAreMissing(t *testing.T) {
 	t.Setenv("PATH", "")
 	for _, required := range []string{"", "1"} {
 		t.Setenv("SPILLWAY_REQUIRE_SERVICES", required)
-		all := measureStores(t.Context(), t, regexp.MustCompile("Redis|MariaDB"), 0, nil)
+		all := measureStores(t.Context(), t, regexp.MustCompile("Redis|MariaDB"), 0, quiet)
 		want := []string{"needs redis-server", "needs mariadbd (package mariadb-server)"}
 		for i, c := range all {
 			if c.unavailable != want[i] || c.row()[1] != "not measured: "+want[i] {
@@ -59,7 +52,7 @@ func TestStoresThatAreMissing(t *testing.T) {
 func TestStoresStopWhenInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	for _, c := range measureStores(ctx, t, regexp.MustCompile("Instant"), storeBudget, nil) {
+	for _, c := range measureStores(ctx, t, regexp.MustCompile("Instant"), storeBudget, quiet) {
 		if c.asked != 0 {
 			t.Errorf("%s: got %d takes want 0", c.name, c.asked)
 		}
@@ -67,10 +60,10 @@ func TestStoresStopWhenInterrupted(t *testing.T) {
 }
 
 func TestStoresWithoutMatch(t *testing.T) {
-	if all := measureStores(t.Context(), t, regexp.MustCompile("^shed"), time.Hour, nil); len(all) != 0 { // it must not spend the hour
+	if all := measureStores(t.Context(), t, regexp.MustCompile("^shed"), time.Hour, quiet); len(all) != 0 { // it must not spend the hour
 		t.Errorf("got %d contenders want none", len(all))
 	}
-	if tables := stores(regexp.MustCompile("^shed"), nil); len(tables) != 0 {
+	if tables := stores(regexp.MustCompile("^shed"), quiet); len(tables) != 0 {
 		t.Errorf("got %v want no tables", tables)
 	}
 }
@@ -78,8 +71,8 @@ func TestStoresWithoutMatch(t *testing.T) {
 func TestStoreVerdicts(t *testing.T) {
 	named := map[string]*contender{"ours": {rates: []float64{900, 1000, 1100}}, "theirs": {rates: []float64{100}}, "none": {}}
 	for _, tt := range []struct {
-		ratioBound storeBound
-		want       string
+		bound storeBound
+		want  string
 	}{
 		{storeBound{"rate", "ours", "", 1000}, "rate|1100|1000|>= 1000|met"},
 		{storeBound{"rate", "ours", "", 1001}, "rate|1100|1000|>= 1001|MISSED"},
@@ -90,8 +83,8 @@ func TestStoreVerdicts(t *testing.T) {
 		{storeBound{"rate", "none", "", 8}, ""},
 		{storeBound{"rate", "nobody", "", 8}, ""},
 	} {
-		if got := strings.Join(tt.ratioBound.verdict(named), "|"); got != tt.want {
-			t.Errorf("%+v: got %q want %q", tt.ratioBound, got, tt.want)
+		if got := strings.Join(tt.bound.verdict(named), "|"); got != tt.want {
+			t.Errorf("%+v: got %q want %q", tt.bound, got, tt.want)
 		}
 	}
 }

@@ -31,10 +31,8 @@ func storeTables(all []*contender) []table {
 	}}}
 	named := map[string]*contender{}
 	for _, c := range all {
-		if c.api == nil {
-			named[c.name] = c
-			t.rows = append(t.rows, c.row())
-		}
+		named[c.name] = c
+		t.rows = append(t.rows, c.row())
 	}
 	verdicts := table{heading: "bounds of stores", rows: [][]string{{"what", "at p90", "measured", "bound", "verdict"}}}
 	for _, c := range storeBounds() {

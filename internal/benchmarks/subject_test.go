@@ -32,12 +32,12 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 		seen[s.name] = s
 	}
-	for _, c := range ratioBounds() {
+	for _, c := range bounds() {
 		for _, p := range append([]part{{c.over, 1}, {c.under, 1}}, c.plus...) {
-			if speedUp := c.under == ""; p.name == "" && speedUp {
+			if onTwo := c.under == ""; p.name == "" && onTwo {
 				continue
-			} else if s := seen[p.name]; s == nil || speedUp && !s.pair {
-				t.Errorf("%s: got a bound on %q, want a subject that exists, on two processors: %t", c.what, p.name, speedUp)
+			} else if s := seen[p.name]; s == nil || onTwo && !s.pair {
+				t.Errorf("%s: got a bound on %q, want a subject that exists, on two processors: %t", c.what, p.name, onTwo)
 			}
 		}
 	}
