@@ -145,24 +145,11 @@ func TestNilIsNoFault(t *testing.T) {
 }
 
 func TestRetryDelay(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		delay, want time.Duration
-	}{
-		{"positive", 3 * time.Second, 3 * time.Second},
-		{"zero", 0, 0},
-		{"negative", -time.Second, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, err := range []error{faults.Unavailable(tt.delay), faults.WithUnavailable(io.EOF, tt.delay)} {
-				f, ok := faults.AsUnavailable(err)
-				if !ok {
-					t.Fatalf("AsUnavailable(%v) = false, want true", err)
-				}
-				if got := f.RetryInfo.RetryDelay; got != tt.want {
-					t.Errorf("%v: delay = %v, want %v", err, got, tt.want)
-				}
+	for delay, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second, 0: 0, -time.Second: 0} {
+		for _, err := range []error{faults.Unavailable(delay), faults.WithUnavailable(io.EOF, delay)} {
+			if f, ok := faults.AsUnavailable(err); !ok || f.RetryInfo.RetryDelay != want {
+				t.Errorf("delay %v: got %v, %v want %v", delay, f, ok, want)
 			}
-		})
+		}
 	}
 }
