@@ -27,7 +27,6 @@ type stage struct {
 	close             func()
 }
 
-// open starts a server with a subject, and waits until it listens.
 func (b *bench) open(subject string, s shape, throttles int, listens bool) (*stage, error) {
 	load := loadProcessor
 	if s.Procs > 1 {
@@ -106,7 +105,6 @@ func (b *bench) capacity(s shape) (float64, error) {
 	return c, nil
 }
 
-// run runs a row with one subject.
 func (b *bench) run(r row, subject string) (*run, error) {
 	all, err := b.capacity(r.shape.alone())
 	if err != nil {

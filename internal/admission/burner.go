@@ -30,10 +30,8 @@ func calibrate() float64 {
 	return best
 }
 
-// burn uses d of processor time.
 func (b *burner) burn(d time.Duration) { b.spin(int(b.perMillisecond * d.Seconds() * 1e3)) }
 
-// burnForever never returns and never blocks.
 func (b *burner) burnForever() {
 	for {
 		b.spin(1 << 20)

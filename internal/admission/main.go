@@ -69,7 +69,6 @@ func parse() (s settings, err error) {
 	return s, err
 }
 
-// program runs the chosen rows.
 func program() error {
 	s, err := parse()
 	if err != nil {
@@ -96,7 +95,6 @@ func program() error {
 	return nil
 }
 
-// measure runs a row with each of its subjects.
 func (s settings) measure(b *bench, t *table, r row) error {
 	subjects := r.subjects
 	if s.subjects != nil {

@@ -20,7 +20,6 @@ const (
 	outcomes
 )
 
-// record is a request and what came of it.
 type record struct {
 	arrival
 	outcome outcome
@@ -28,7 +27,6 @@ type record struct {
 	lag     time.Duration // from the scheduled arrival to sending
 }
 
-// tally counts requests by outcome.
 type tally [outcomes]int
 
 // between returns the records of the requests that arrived from from on and before to.
@@ -50,7 +48,6 @@ func count(records []record, of ...throttle.Priority) (t tally) {
 	return t
 }
 
-// offered returns how many requests arrived.
 func (t tally) offered() int { return t[good] + t[shed] + t[held] + t[late] + t[failed] }
 
 // success returns the percentage of the requests that were answered in time.

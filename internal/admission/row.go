@@ -23,7 +23,6 @@ type row struct {
 	goodOfAll bool // good answers are a share of that, too
 }
 
-// load returns the phases of the row's load.
 func (r row) load(capacity float64) []phase {
 	if r.phases != nil {
 		return r.phases(capacity)

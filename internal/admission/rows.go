@@ -19,12 +19,10 @@ func allRows() []row {
 	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), otherWorkRows(), memoryRows(), tenantRows())
 }
 
-// steady returns a row with a steady load on the plain server.
 func steady(name string, rate float64, bounds ...bound) row {
 	return row{name: name, shape: plain(), subjects: []string{subjectOurs}, bounds: bounds, rate: rate, warm: warmUp, length: measure}
 }
 
-// on returns the row with a changed server.
 func (r row) on(change func(*shape)) row {
 	change(&r.shape)
 	return r

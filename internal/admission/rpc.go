@@ -21,7 +21,6 @@ const (
 	procedure  = "/" + rpcService + "/" + rpcMethod
 )
 
-// serveGRPC returns the function that serves gRPC behind the subject.
 func serveGRPC(subject string, w *worker) (func(net.Listener) error, error) {
 	var options []grpc.ServerOption
 	if subject == subjectOurs {
@@ -59,7 +58,6 @@ func handleGRPC(server any, ctx context.Context, decode func(any) error, guard g
 	return guard(ctx, in, &grpc.UnaryServerInfo{Server: server, FullMethod: procedure}, handler)
 }
 
-// priorityOfGRPC returns the priority in the benchmark's metadata.
 func priorityOfGRPC(ctx context.Context) throttle.Priority {
 	words := metadata.ValueFromIncomingContext(ctx, priorityHeader)
 	if len(words) == 0 {
@@ -68,7 +66,6 @@ func priorityOfGRPC(ctx context.Context) throttle.Priority {
 	return parsePriority(words[0])
 }
 
-// serveConnect returns the function that serves Connect behind the subject.
 func serveConnect(subject string, w *worker) (func(net.Listener) error, error) {
 	var options []connect.HandlerOption
 	if subject == subjectOurs {

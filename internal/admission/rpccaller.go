@@ -54,7 +54,6 @@ func outcomeOfGRPC(err error) outcome {
 	}
 }
 
-// connectCaller speaks the Connect protocol over HTTP/1.1.
 func connectCaller(s shape, address string) (caller, func(), error) {
 	transport := newTransport(s)
 	client := connect.NewClient[emptypb.Empty, emptypb.Empty](&http.Client{Transport: transport}, "http://"+address+procedure)

@@ -47,7 +47,6 @@ func (r *run) second(i int) []record {
 	return between(r.records, from, from+time.Second)
 }
 
-// seconds returns how many seconds the load lasted.
 func (r *run) seconds() int {
 	if len(r.records) == 0 {
 		return 0

@@ -10,7 +10,6 @@ import (
 // priorities is the number of priorities in the mix.
 const priorities = 4
 
-// arrival is a request of the load.
 type arrival struct {
 	at       time.Duration // since the start of the load
 	priority throttle.Priority

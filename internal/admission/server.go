@@ -21,7 +21,6 @@ const (
 // believes only from senders that it trusts.
 const priorityHeader = "Benchmark-Priority"
 
-// serverSpec describes the server process.
 type serverSpec struct {
 	Subject        string
 	Shape          shape
@@ -29,14 +28,12 @@ type serverSpec struct {
 	Share          float64 // of the processors of the machine
 }
 
-// worker does the work of requests.
 type worker struct {
 	shape  shape
 	burner burner
 	heap   []*[64]*byte
 }
 
-// do does the work of one request.
 func (w *worker) do(p throttle.Priority) {
 	if w.shape.LowWaits > 0 && p == throttle.Low {
 		time.Sleep(w.shape.LowWaits)
@@ -59,7 +56,6 @@ func (w *worker) fill() {
 	}
 }
 
-// serve runs the server until the process ends.
 func serve(spec serverSpec) error {
 	runtime.GOMAXPROCS(spec.Shape.Procs)
 	w := &worker{shape: spec.Shape, burner: burner{perMillisecond: spec.PerMillisecond}}
@@ -104,7 +100,6 @@ func httpServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: time.Minute}
 }
 
-// priorityOf returns the priority in the benchmark's header.
 func priorityOf(r *http.Request) throttle.Priority {
 	return parsePriority(r.Header.Get(priorityHeader))
 }

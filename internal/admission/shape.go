@@ -27,7 +27,6 @@ type shape struct {
 	Neighbour   bool          // another process keeps the server's processor busy
 }
 
-// plain is the shape of most rows.
 func plain() shape { return shape{Protocol: protocolHTTP, Work: 5 * time.Millisecond, Procs: 1} }
 
 // alone returns the shape in which requests have the processors for themselves.

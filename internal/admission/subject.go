@@ -27,7 +27,6 @@ const (
 	subjectFailsafe = "failsafe"
 )
 
-// allSubjects returns the names of the subjects.
 func allSubjects() []string {
 	return []string{subjectNone, subjectOurs, subjectUnfair, subjectGoZero, subjectAegis, subjectFailsafe}
 }

@@ -32,7 +32,6 @@ func (t *table) line(r *run) {
 		milliseconds(r.latency(0.5)), milliseconds(r.latency(0.99)), t.verdict(r))
 }
 
-// successes prints the success of each priority.
 func successes(records []record) string {
 	var texts []string
 	for p := range throttle.Priority(priorities) {
@@ -81,7 +80,6 @@ func strangersWarning(share float64) string {
 	return fmt.Sprintf("warning: others used %.0f%% of the processor", share)
 }
 
-// series prints the seconds of a run.
 func (t *table) series(r *run) {
 	fmt.Fprintf(t.out, "    %6s %7s %6s %6s %6s %6s %6s %6s %6s %6s %6s\n",
 		"second", "offered", "good", "high", "import", "medium", "low", "shed", "held", "late", "failed")
@@ -95,7 +93,6 @@ func (t *table) series(r *run) {
 	}
 }
 
-// figure prints a percentage.
 func figure(x float64) string {
 	if math.IsNaN(x) {
 		return "-"
