@@ -22,7 +22,6 @@ type part struct {
 	times float64
 }
 
-// bounds returns all bounds.
 func bounds() []bound { return slices.Concat(callBounds(), partBounds(), speedUps(), extraBounds()) }
 
 // ratio returns a bound on the cost of a subject, divided by that of another one and other parts.
@@ -39,7 +38,6 @@ func speedUp(what, over string, limit float64, bare ...string) bound {
 	return b
 }
 
-// callBounds returns the bounds on a call of a throttle.
 func callBounds() []bound {
 	return []bound{
 		{what: "allowed call / S", over: ourAllowed, under: floorS, limit: 1.4, stretch: 1.35},
@@ -70,7 +68,6 @@ func callBounds() []bound {
 	}
 }
 
-// partBounds returns the bounds on what is around a throttle.
 func partBounds() []bound {
 	return []bound{
 		ratio("HTTP Middleware, ProcessorWait / without", ourMiddleware, middlewareOff, 1.02),
@@ -84,7 +81,6 @@ func partBounds() []bound {
 	}
 }
 
-// speedUps returns the bounds on two processors in place of one.
 func speedUps() []bound {
 	return []bound{
 		speedUp("allowed call", ourAllowed, 1.7),
@@ -159,7 +155,6 @@ func (f *findings) measured(q float64, b bound) float64 {
 	return f.ratio(q, b.over, b.under, b.plus...)
 }
 
-// wanted formats the bound.
 func (b bound) wanted() string {
 	switch {
 	case b.limit == 0:

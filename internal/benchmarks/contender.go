@@ -45,7 +45,6 @@ type contender struct {
 	failure        string // the first error
 }
 
-// limiterWays returns the contenders that take tokens through a limiter.
 func limiterWays(t testing.TB, engine string, store store.Store) []*contender {
 	return []*contender{
 		viaLimiter(t, engine+", "+coalesced, store, bucket.Config{}, nil),
@@ -163,7 +162,6 @@ func (c *contender) measureMany() {
 	c.granted += granted.Load()
 }
 
-// measureOne measures a slice with one caller.
 func (c *contender) measureOne() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -185,7 +183,6 @@ func (c *contender) storeCalls() uint64 {
 	return c.calls()
 }
 
-// finish sorts the measurements.
 func (c *contender) finish() {
 	for _, sample := range [][]float64{c.rates, c.callRates, c.cost, c.alone} {
 		slices.Sort(sample)

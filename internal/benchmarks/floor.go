@@ -87,7 +87,6 @@ func (f *floor) do2(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// stripe returns the counter of the caller.
 func (f *floor) stripe() *atomic.Uint64 {
 	var here byte
 	address := uint64(uintptr(unsafe.Pointer(&here)))

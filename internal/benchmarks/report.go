@@ -26,7 +26,6 @@ func report(results []*result) []table {
 	return tables
 }
 
-// findings are the results, by name.
 type findings struct {
 	ordered []*result
 	named   map[string]*result
@@ -40,7 +39,6 @@ func newFindings(results []*result) *findings {
 	return f
 }
 
-// row returns the row of a subject in the table of its group.
 func (f *findings) row(r *result) []string {
 	row := []string{
 		r.name, figure("%.1f", quantile(r.serial, 0.1)), figure("%.1f", quantile(r.serial, 0.5)),

@@ -25,7 +25,6 @@ const (
 	depths = 16
 )
 
-// result holds the measurements of a subject.
 type result struct {
 	*subject
 	n         int       // operations per slice
@@ -152,7 +151,6 @@ func (l *runner) together(r *result) {
 	r.sample()
 }
 
-// run times n operations.
 func (l *runner) run(s *subject, n int) span {
 	before := switches(ofThread)
 	begin := time.Since(l.base)
@@ -186,7 +184,6 @@ func loop(op func() error, n int) {
 	}
 }
 
-// sample checks a few operations.
 func (r *result) sample() {
 	if r.tally != nil {
 		return

@@ -37,7 +37,6 @@ const (
 // connections is the size of the pool of a database.
 const connections = 32
 
-// engine is a kind of store.
 type engine struct {
 	name  string
 	start func(testing.TB) []*contender
@@ -86,7 +85,6 @@ func startRedis(t testing.TB) []*contender {
 	return all
 }
 
-// viaRedisRate returns a contender that takes tokens through redis_rate.
 func viaRedisRate(name string, client redis.UniversalClient, key func() string) *contender {
 	rates, limit := redis_rate.NewLimiter(client), redis_rate.Limit{Rate: refill, Burst: capacity, Period: time.Second}
 	return &contender{name: name, take: func(ctx context.Context) error {

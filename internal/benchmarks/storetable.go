@@ -49,7 +49,6 @@ func storeTables(all []*contender) []table {
 	return slices.DeleteFunc([]table{t, verdicts, warnings}, func(t table) bool { return len(t.rows) == 1 })
 }
 
-// row returns the row of a contender.
 func (c *contender) row() []string {
 	if c.unavailable != "" {
 		return []string{c.name, "not measured: " + c.unavailable, "-", "-", "-", "-", "-", "-"}
@@ -64,7 +63,6 @@ func (c *contender) row() []string {
 	}
 }
 
-// share returns the share of the takes that were granted.
 func (c *contender) share() float64 {
 	if c.asked == 0 {
 		return 0

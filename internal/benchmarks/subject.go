@@ -35,7 +35,6 @@ func (s *subject) wanted() float64 {
 	return s.least
 }
 
-// ready prepares the next slice.
 func (s *subject) ready() {
 	if s.prepare != nil {
 		s.prepare()

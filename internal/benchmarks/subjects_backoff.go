@@ -9,7 +9,6 @@ import (
 // backoffFree is the name of a call through a backoff that does not wait.
 const backoffFree = "backoff, Wait and Done"
 
-// backoffs returns calls through a backoff.
 func backoffs() []*subject {
 	free := backoff.Must(backoff.New(backoff.Config{Name: "bench"}))
 	return []*subject{{name: backoffFree, pair: true, op: func() error { return waited(free) }}}

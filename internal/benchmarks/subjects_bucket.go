@@ -29,7 +29,6 @@ func buckets() []*subject {
 	}
 }
 
-// bucketOf returns a limiter to measure.
 func bucketOf(l bucket.Limit) *bucket.Limiter {
 	return bucket.Must(bucket.New(bucket.Config{Name: "bench", Limit: l}))
 }

@@ -67,7 +67,6 @@ func ours() []*subject {
 	return all
 }
 
-// bench returns a throttle to measure.
 func bench(c throttle.Config) *throttle.Throttle {
 	c.Name = "bench"
 	return throttle.Must(throttle.New(c))
@@ -233,7 +232,6 @@ func shedCall(ctx context.Context, name string, p throttle.Priority, c throttle.
 	}
 }
 
-// tenants returns calls on behalf of a tenant.
 func tenants() []*subject {
 	ctx := throttle.WithTenant(context.Background(), "shop 17")
 	sre := throttle.Config{Policy: throttle.SRE}
@@ -275,7 +273,6 @@ func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subj
 	}
 }
 
-// returns returns a function that only returns err.
 func returns(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
 }

@@ -150,7 +150,6 @@ func rateAllowed() *subject {
 	}}
 }
 
-// times calls f n times.
 func times(n int, f func()) {
 	for range n {
 		f()

@@ -13,7 +13,6 @@ const (
 	retryAlone  = "retry alone"
 )
 
-// retriers returns successful calls through a Retrier.
 func retriers() []*subject {
 	ctx := context.Background()
 	around := throttle.Must(retry.New(retry.Config{Throttle: bench(throttle.Config{})}))

@@ -35,12 +35,10 @@ const (
 	ourClientShed    = "gRPC client, unary interceptor, shed"
 )
 
-// transports returns calls through the transports and interceptors.
 func transports() []*subject {
 	return append(append(httpClients(), httpServers()...), append(grpcClients(), grpcServers()...)...)
 }
 
-// must returns value, and panics if there is an error.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -120,7 +118,6 @@ func httpClients() []*subject {
 	}
 }
 
-// anyone trusts every peer.
 func anyone(*http.Request) bool { return true }
 
 // discardWriter is a ResponseWriter that discards the response.

@@ -35,7 +35,6 @@ func printText(w io.Writer, tables []table) error {
 	return nil
 }
 
-// firstColumn returns the length of the longest first cell.
 func (t table) firstColumn() int {
 	width := 0
 	for _, row := range t.rows {
