@@ -201,7 +201,6 @@ func (s scope) labels() []string {
 	return append(append(all, inPlace("job")...), "instance")
 }
 
-// alertsTable returns the table of pending and firing alerts, with links to their runbooks.
 func alertsTable(s scope, title string) grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
 	columns := []grafana.Column{

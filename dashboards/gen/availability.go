@@ -43,7 +43,6 @@ func burnRate(window string) string {
 	return failedShare(window, theThrottle().by()...) + " / on (cluster, namespace, job) group_left () " + budget()
 }
 
-// availabilitySummary returns the panels with single numbers at the top.
 func availabilitySummary() []grafana.Panel {
 	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
 	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", theThrottle().byProcess()...)),
@@ -69,7 +68,6 @@ func availabilitySummary() []grafana.Panel {
 	}
 }
 
-// faultPanels returns the panels about rejected calls and other errors.
 func faultPanels() []grafana.Panel {
 	faults := sum(rate(calls().selected(isRejected())), errorType())
 	return []grafana.Panel{
@@ -150,7 +148,6 @@ func (p burnPair) toAlert() string {
 	return worst("(" + long + " < " + short + " or " + short + ")")
 }
 
-// objectivePanels returns the panels about the objective of High.
 func objectivePanels() []grafana.Panel {
 	var now []grafana.Target
 	var colors []grafana.Color
@@ -199,7 +196,6 @@ const (
 // atLeast returns the values, but not below a limit.
 func atLeast(limit float64, expr string) string { return fmt.Sprintf("clamp_min(%s, %v)", expr, limit) }
 
-// callersTable returns the table of what each process gets from each backend.
 func callersTable() grafana.Panel {
 	by := theThrottle().byProcess()
 	offered := sum(rate(calls().selected()), by...)

@@ -48,7 +48,6 @@ func backoffSummary() []grafana.Panel {
 	}
 }
 
-// backoffsTable returns the table of backoffs, most throttled first.
 func backoffsTable() grafana.Panel {
 	by := theBackoff().by()
 	return table("Backoffs", "no backoff", "Each backoff of each job. Choose a name to select only that backoff. Delay is the longest of "+
@@ -73,7 +72,6 @@ func sleepQuantile(q float64) string {
 	return quantileOf(q, sleepDuration().ofBackoff())
 }
 
-// backoffPanels returns the panels about delays, throttled calls and waiting times.
 func backoffPanels() []grafana.Panel {
 	by := theBackoff().by()
 	name := theBackoff().legend()
@@ -116,7 +114,6 @@ func backoffPanels() []grafana.Panel {
 	}
 }
 
-// backoffInstancePanels returns the panels about waiting calls, and about single processes.
 func backoffInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"

@@ -99,7 +99,6 @@ func breakerSummary() []grafana.Panel {
 	}
 }
 
-// breakersTable returns the table of breakers, most disabled circuits first.
 func breakersTable() grafana.Panel {
 	by := theBreaker().by()
 	return table("Breakers", "no breaker", "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. "+
@@ -117,7 +116,6 @@ func breakersTable() grafana.Panel {
 		})
 }
 
-// breakerCallPanels returns the panels about calls that were sent and shed.
 func breakerCallPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -150,7 +148,6 @@ func breakerCallPanels() []grafana.Panel {
 	}
 }
 
-// circuitPanels returns the panels about the states of circuits.
 func circuitPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -173,7 +170,6 @@ func circuitPanels() []grafana.Panel {
 	}
 }
 
-// fleetPanels returns the panels about leaders, snapshots and background failures.
 func fleetPanels() []grafana.Panel {
 	by := theBreaker().byProcess()
 	name := "{{job}} {{instance}} " + legend(breakerName())
@@ -221,7 +217,6 @@ func circuitList() string {
 		labelReplace(unlisted, key(), "not listed without otelthrottle.WithBreakerDetail", "", "")
 }
 
-// circuitsTable returns the table of circuits that are not closed.
 func circuitsTable() grafana.Panel {
 	return table("Circuits that are not closed", "none", "The circuits of each breaker that are not closed, disabled ones first: up to the "+
 		"limit of otelthrottle.WithBreakerDetail(limit). A breaker without it has one row that says so. The page /debug/throttle "+

@@ -53,7 +53,6 @@ func placeColumns(columns []grafana.Column) []grafana.Column {
 		grafana.Column{Field: "place", Hidden: true})
 }
 
-// servicesTable returns the table to begin with: which cluster, and which service in it.
 func servicesTable() grafana.Panel {
 	by := ofJob()
 	critical := throttleScope().of("ALERTS", firing(), equals("severity", "critical"))

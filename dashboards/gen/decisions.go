@@ -5,7 +5,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// reasonPanels returns the panels about the reasons for shedding that Tiered has.
 func reasonPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -37,7 +36,6 @@ func reasonPanels() []grafana.Panel {
 	}
 }
 
-// decisionPanels returns the panels about the decisions of throttles and the windows behind them.
 func decisionPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{

@@ -6,7 +6,6 @@ import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
 
-// instancePanels returns the panels about single processes.
 func instancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"

@@ -19,12 +19,10 @@ func slowest(q float64, conditions []matcher, by ...string) string {
 	return highest(quantile(q, conditions, append(theThrottle().by(), by...)...), by...)
 }
 
-// latencyPanels returns the panels about slow calls, and about what Config.Slow does with them.
 func latencyPanels() []grafana.Panel {
 	return append(slowPanels(), latePanels()...)
 }
 
-// slowPanels returns the panels that compare durations, late calls and open calls with their limits.
 func slowPanels() []grafana.Panel {
 	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), theThrottle().by()...)
 	sent := sum(rate(calls().selected(isSent())), theThrottle().by()...)
@@ -77,7 +75,6 @@ func limitColors() []grafana.Color {
 	return all
 }
 
-// latePanels returns the panels about late calls and the oldest one.
 func latePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{

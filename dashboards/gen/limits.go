@@ -65,7 +65,6 @@ func storeQuantile(q float64, by ...string) string {
 	return quantileOf(q, storeDuration().ofBucket(notCanceled()), by...)
 }
 
-// bucketSummary returns the panels with single numbers at the top. Each is that of the worst bucket.
 func bucketSummary() []grafana.Panel {
 	stat := func(title string, width int, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
 		p := sharePanel(title, noValue, expr, steps, description)
@@ -104,7 +103,6 @@ const (
 	stepRate  = "suffix:steps/s"
 )
 
-// bucketsTable returns the table of token buckets, most requests without a store first.
 func bucketsTable() grafana.Panel {
 	by := theBucket().by()
 	denied := requestShare([]string{semconv.ResultDenied}, by...)
@@ -125,7 +123,6 @@ func bucketsTable() grafana.Panel {
 		grafana.Column{Expr: "(" + storeQuantile(0.99, by...) + ") >= 0", Title: "Store, p99", Unit: "s", Width: 110})
 }
 
-// requestPanels returns the panels about granted and denied requests.
 func requestPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -145,7 +142,6 @@ func requestPanels() []grafana.Panel {
 	}
 }
 
-// tokenPanels returns the panels about tokens and waiting requests.
 func tokenPanels() []grafana.Panel {
 	by := theBucket().by()
 	name := theBucket().legend()
@@ -169,7 +165,6 @@ func tokenPanels() []grafana.Panel {
 	}
 }
 
-// storePanels returns the panels about stores and their failures.
 func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -204,7 +199,6 @@ func storePanels() []grafana.Panel {
 	}
 }
 
-// bucketInstancePanels returns the panels about single processes.
 func bucketInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"

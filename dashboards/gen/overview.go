@@ -74,7 +74,6 @@ func topFault() string {
 	return worst(kinds+" > 0") + " or on () " + labelReplace("0 * "+sum(rate(calls().selected())), errorType(), "none", "", "")
 }
 
-// summaryPanels returns the panels with single numbers at the top.
 func summaryPanels() []grafana.Panel {
 	fault := sharePanel("Top fault", "no throttle", topFault(), thresholds(0.05, 0.25), "The kind of fault that backends report "+
 		"most, as a share of the answers of one throttle. The alerts warn above 5 % and page above 25 %.")
@@ -104,7 +103,6 @@ func summaryPanels() []grafana.Panel {
 	}
 }
 
-// throttlesTable returns the table of throttles, highest share of failed High calls first.
 func throttlesTable() grafana.Panel {
 	by := theThrottle().by()
 	sent := sum(rate(calls().selected(isSent())), by...)
@@ -140,7 +138,6 @@ func callsByOutcome() string {
 		fmt.Sprintf(" or label_replace(%s, %q, %q, \"\", \"\")", canceled, outcome(), throttle.FaultCanceled.String())
 }
 
-// callPanels returns the panels about calls that were sent and shed.
 func callPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
@@ -171,7 +168,6 @@ func callPanels() []grafana.Panel {
 	}
 }
 
-// hurtPanels returns the panels about calls that failed, and why.
 func hurtPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{

@@ -25,7 +25,6 @@ func isDenied() matcher { return equals(label(semconv.KeyRetryResult), semconv.R
 // wasSent selects calls of which at least one attempt was sent.
 func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
-// retryPanels returns the panels about retries.
 func retryPanels() []grafana.Panel {
 	by, name := theRetrier().by(), theRetrier().legend()
 	return []grafana.Panel{

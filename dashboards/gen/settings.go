@@ -34,7 +34,6 @@ func changesOf(kind, variable string, panels ...string) grafana.Annotation {
 	}
 }
 
-// documentsTable returns the table of control documents: which processes have a change, and which have not.
 func documentsTable() grafana.Panel {
 	count := func(of string) string {
 		return "count_values by (" + strings.Join(ofJob(), ", ") + `) ("document", ` + of + ")"
@@ -52,7 +51,6 @@ func documentsTable() grafana.Panel {
 		grafana.Column{Expr: count(refused), Title: "Refused", Unit: "short", Width: 110, Steps: from(1, bad)})
 }
 
-// settingsPanels returns the panels about settings that an operator can change.
 func settingsPanels() []grafana.Panel {
 	ages := "time() - " + highest(changed().where(selectedJob()...), ofJob(tuningKind(), tuningName(), tuningSource())...)
 	changes := table("Last changes", "no change yet", "When the settings of each name were last changed, or a change ended, and by which "+

@@ -12,7 +12,6 @@ func tenantsSheds() metric   { return name(semconv.MetricTenantsSheds, "_total")
 // withoutTenants is the text of panels that are empty without calls of tenants.
 const withoutTenants = "no shed calls with a tenant"
 
-// tenantPanels returns the panels that say whether one tenant is why calls are shed.
 func tenantPanels() []grafana.Panel {
 	of := sum(rate(tenantsSheds().selected()), theThrottle().by()...)
 	return []grafana.Panel{
