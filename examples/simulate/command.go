@@ -56,7 +56,6 @@ func (c command) play(ctx context.Context, r run) (overload.Outcome, error) {
 	return outcome, nil
 }
 
-// write writes the report, and the picture of -plot.
 func (c command) write(r report) error {
 	w := bufio.NewWriter(c.stdout)
 	if err := formats()[c.settings.format](w, r); err != nil {
@@ -83,7 +82,6 @@ func formats() map[string]func(io.Writer, report) error {
 	return map[string]func(io.Writer, report) error{"table": writeTable, "csv": writeCSV}
 }
 
-// run is one scenario with one policy and one seed.
 type run struct {
 	scenario overload.Scenario
 	policy   overload.Policy

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -17,20 +14,6 @@ func numbered(n int) []run {
 		runs[i].seed = uint64(i)
 	}
 	return runs
-}
-
-func TestPlanIsSeedBySeed(t *testing.T) {
-	var got []string
-	for _, r := range plan(handmade(3, 9).settings) {
-		got = append(got, fmt.Sprint(r.seed, " ", r.scenario.Name, " ", r.policy.Name))
-	}
-	want := []string{
-		"3 first good", "3 first useless", "3 second good", "3 second useless",
-		"9 first good", "9 first useless", "9 second good", "9 second useless",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
 
 func TestPlayAllKeepsOrder(t *testing.T) {
@@ -60,38 +43,5 @@ func TestPlayAllAtOnce(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-func TestPlayAllStopsWithContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	outcomes, err := playAll(ctx, numbered(10), 1, func(ctx context.Context, r run) (overload.Outcome, error) {
-		if r.seed == 4 {
-			cancel()
-		}
-		return overload.Outcome{Seed: r.seed}, ctx.Err()
-	})
-	if err != nil {
-		t.Errorf("got %v, want no error: it was wanted", err)
-	}
-	for i, outcome := range outcomes {
-		if complete := outcome != nil; complete != (i < 4) {
-			t.Errorf("run %d: got complete %v, want only the first four", i, complete)
-		}
-	}
-}
-
-func TestPlayAllReturnsError(t *testing.T) {
-	errBroken := errors.New("broken")
-	played := 0
-	_, err := playAll(t.Context(), numbered(10), 1, func(_ context.Context, r run) (overload.Outcome, error) {
-		played++
-		if r.seed == 2 {
-			return overload.Outcome{}, errBroken
-		}
-		return overload.Outcome{}, nil
-	})
-	if !errors.Is(err, errBroken) || played != 3 {
-		t.Errorf("got %v after %d runs, want %v after 3", err, played, errBroken)
 	}
 }

@@ -28,10 +28,7 @@ func simulate(ctx context.Context, t *testing.T, args string) (code int, stdout,
 }
 
 func TestCommandRepeatsItself(t *testing.T) {
-	args := small + "-scenario outage -policy none,sre,tiered,adaptive -seeds 2 -format "
-	if testing.Short() {
-		args = small + "-scenario outage -policy tiered -format "
-	}
+	args := small + "-scenario outage,queue2 -policy none,sre,tiered,listening,fair,tiered-v1,adaptive -seeds 2 -format "
 	for _, format := range []string{"table", "csv"} {
 		args := args + format
 		code, first, stderr := simulate(t.Context(), t, args)

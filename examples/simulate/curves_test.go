@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"testing"
 	"time"
@@ -97,15 +96,5 @@ func TestPieces(t *testing.T) {
 		if got := fmt.Sprint(c.pieces()); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
-	}
-}
-
-func TestLooksDiffer(t *testing.T) {
-	dashes, colours := map[string]bool{}, map[color.Color]bool{}
-	for _, c := range looks() {
-		dashes[fmt.Sprint(c.style.Dashes)], colours[c.style.Color] = true, true
-	}
-	if want := len(overload.Tiers{}); len(dashes) != want || len(colours) != want {
-		t.Errorf("got %d dashes and %d colours, want one of each for each of %d priorities", len(dashes), len(colours), want)
 	}
 }

@@ -9,11 +9,9 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// number is a figure in CSV, with six digits. A NaN is empty. A time that the run did not reach is inf.
-type number float64
-
-func (n number) String() string {
-	switch x := float64(n); {
+// number returns a figure in CSV, with six digits. A NaN is empty. A time that the run did not reach is inf.
+func number(x float64) string {
+	switch {
 	case math.IsNaN(x):
 		return ""
 	case math.IsInf(x, 0):
@@ -36,22 +34,10 @@ func writeCSV(w io.Writer, r report) error {
 	for _, of := range r.results {
 		row := []string{of.scenario.Name, of.policy.Name, strconv.Itoa(len(of.Seeds))}
 		for _, name := range overload.FigureNames() {
-			f := figureNamed(of, name)
-			row = append(row, f.Mean.String(), f.Deviation.String(), f.Min.String(), f.Max.String())
+			f := of.Figures[name]
+			row = append(row, number(f.Mean), number(f.Deviation), number(f.Min), number(f.Max))
 		}
 		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
-}
-
-type figureData struct{ Mean, Deviation, Min, Max number }
-
-// figureNamed returns a figure of a result, with NaN for an unknown name.
-func figureNamed(of result, name string) figureData {
-	f, known := of.Figures[name]
-	if !known {
-		nan := number(math.NaN())
-		return figureData{nan, nan, nan, nan}
-	}
-	return figureData{number(f.Mean), number(f.Deviation), number(f.Min), number(f.Max)}
 }

@@ -2,24 +2,12 @@ package main
 
 import (
 	"encoding/csv"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
-
-func TestNumber(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 0.98437512: "0.984375", 1e-9: "1e-09", -2.5: "-2.5", math.Inf(1): "inf"} {
-		if got := number(x).String(); got != want {
-			t.Errorf("%v: got %q want %q", x, got, want)
-		}
-	}
-	if got := number(math.NaN()).String(); got != "" {
-		t.Errorf("NaN: got %q want nothing", got)
-	}
-}
 
 func TestCSV(t *testing.T) {
 	var text strings.Builder

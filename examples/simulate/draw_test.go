@@ -103,29 +103,28 @@ func TestDrawSVG(t *testing.T) {
 }
 
 func TestDrawPNG(t *testing.T) {
-	drawn, err := gridOf(1, 1).draw("png")
+	picture, err := gridOf(1, 1).draw("png")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := png.Decode(bytes.NewReader(drawn))
+	shown, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := shown.Bounds().Dx(); got != 1200 {
 		t.Errorf("got %d pixels wide, want 1200", got)
 	}
-	count := make(map[color.Color]int)
-	for y := 0; y < shown.Bounds().Dy(); y += 3 {
-		for x := 0; x < shown.Bounds().Dx(); x += 3 {
-			count[color.NRGBAModel.Convert(shown.At(x, y))]++
+	shaded, drawn := 0, 0
+	for y := range shown.Bounds().Dy() {
+		switch color.NRGBAModel.Convert(shown.At(600, y)) {
+		case color.NRGBA{0xfd, 0xf0, 0xd5, 0xff}:
+			shaded++
+		case looks()[0].style.Color:
+			drawn++
 		}
 	}
-	for colour, least := range map[color.Color]int{
-		color.NRGBA{0xff, 0xff, 0xff, 0xff}: 10_000, color.NRGBA{0xfd, 0xf0, 0xd5, 0xff}: 1000, looks()[0].style.Color: 100,
-	} {
-		if count[colour] < least {
-			t.Errorf("got %d pixels of the colour %v, want %d at least", count[colour], colour, least)
-		}
+	if shaded < 50 || drawn == 0 {
+		t.Errorf("in the middle: got %d shaded pixels and %d of the curve, want both", shaded, drawn)
 	}
 }
 

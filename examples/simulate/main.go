@@ -51,7 +51,6 @@ func main() {
 	os.Exit(c.run(ctx))
 }
 
-// exitCode returns the exit code after a write.
 func exitCode(_ int, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)

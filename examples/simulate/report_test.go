@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
@@ -41,60 +40,4 @@ func handmade(seeds ...uint64) report {
 	})
 	add(second, bad, map[string]overload.Figure{"steady": of(0.5, 0.25), "steady_worst": of(0.25, 0.25), "whole": of(0.5, 0), "whole_worst": of(0, 0)})
 	return r
-}
-
-func TestNewReport(t *testing.T) {
-	s := handmade(1, 2).settings
-	s.seeds = []uint64{4, 5}
-	runs := plan(s)
-	var outcomes []*overload.Outcome
-	for _, r := range runs {
-		outcomes = append(outcomes, &overload.Outcome{
-			Scenario: r.scenario.Name, Policy: r.policy.Name, Seed: r.seed,
-			Figures: overload.Figures{Goodput: float64(r.seed)},
-		})
-	}
-	outcomes[2], outcomes[6], outcomes[7] = nil, nil, nil // both of second and good, and one of second and useless
-	r := newReport(s, runs, outcomes)
-	if r.done != 5 || r.planned != 8 {
-		t.Errorf("got %d of %d runs, want 5 of 8", r.done, r.planned)
-	}
-	type row struct {
-		scenario, policy string
-		seeds            int
-		goodput          float64
-	}
-	var got []row
-	for _, of := range r.results {
-		got = append(got, row{of.scenario.Name, of.policy.Name, len(of.Seeds), of.Figures["goodput"].Mean})
-	}
-	want := []row{{"first", "good", 2, 4.5}, {"first", "useless", 2, 4.5}, {"second", "useless", 1, 4}}
-	if len(got) != len(want) {
-		t.Fatalf("got %v, want %v", got, want)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("got %v, want %v", got[i], want[i])
-		}
-	}
-	if _, found := r.find("second", "good"); found {
-		t.Error("got a result of which nothing was completed, want none")
-	}
-	if of, found := r.find("second", "useless"); !found || of.Seeds[0] != 4 {
-		t.Errorf("got %v, %v for second with useless, want seed 4", of.Seeds, found)
-	}
-}
-
-func TestReportSeeds(t *testing.T) {
-	uneven := handmade(1, 2, 3)
-	uneven.results[1].Seeds = []uint64{1}
-	tests := []struct {
-		report report
-		want   string
-	}{{report{}, "no seeds"}, {handmade(7), "seed 7"}, {handmade(7, 9), "2 seeds"}, {uneven, "up to 3 seeds"}}
-	for _, tt := range tests {
-		if got := tt.report.seeds(); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
-	}
 }

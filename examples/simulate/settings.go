@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
@@ -113,11 +113,8 @@ type settings struct {
 func parse(args []string) (settings, error) {
 	var s settings
 	flags := newFlags(&s)
-	if err := flags.Parse(args); err != nil {
+	if err := program.Parse(flags, args); err != nil {
 		return s, err
-	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen, and lists have no spaces", flags.Arg(0))
 	}
 	err := errors.Join(s.checkPlot(), s.checkPolicies())
 	s.policies = withRules(s.policies, s.rules)
@@ -142,7 +139,6 @@ func withRules(policies []overload.Policy, rules []overload.RetryRule) []overloa
 // them.
 func newFlags(s *settings) *flag.FlagSet {
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main prints the error, without the usage
 	s.seeds, s.format = []uint64{1}, "table"
 	s.scenarios, _ = overload.FindScenarios("over5")
 	s.policies, _ = overload.FindPolicies("sre,tiered")
@@ -176,48 +172,43 @@ func listFlag[T any](to *[]T, parse func(list string) ([]T, error)) func(list st
 
 // optionFlags declares the flags that change scenarios and policies.
 func optionFlags(flags *flag.FlagSet, o *overload.Options) {
-	number := func(name string, low, high float64, want string, set func(float64)) {
-		flags.Func(name, "", func(text string) error {
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(x >= low && x <= high) {
+	number := func(name string, to *float64, low, high float64, want string) {
+		flags.Func(name, "", func(text string) (err error) {
+			if *to, err = strconv.ParseFloat(text, 64); err != nil || !(*to >= low && *to <= high) {
 				return errors.New("want " + want)
 			}
-			set(x)
 			return nil
 		})
 	}
-	flags.Func("clients", "", func(text string) (err error) {
-		if o.Clients, err = strconv.Atoi(text); err != nil || o.Clients < 1 || o.Clients > 100_000 {
-			return errors.New("want a whole number from 1 to 100000")
+	duration := func(name string, to *time.Duration, low time.Duration, want string) {
+		flags.Func(name, "", func(text string) (err error) {
+			if *to, err = time.ParseDuration(text); err != nil || *to < low || *to > time.Hour {
+				return fmt.Errorf("want a duration such as %s, from %v to 1h", want, low)
+			}
+			return nil
+		})
+	}
+	flags.Func("clients", "", program.Whole(&o.Clients, 1, 100_000, "clients"))
+	number("capacity", &o.Capacity, 1, 1e6, "calls per second from 1 to 1e6")
+	flags.Func("rejection-cost", "", func(text string) (err error) {
+		if o.RejectionCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.RejectionCost >= 0 && o.RejectionCost <= 1) {
+			return errors.New("want 0 to 1")
 		}
-		return nil
-	})
-	number("capacity", 1, 1e6, "calls per second from 1 to 1e6", func(x float64) { o.Capacity = x })
-	number("rejection-cost", 0, 1, "0 to 1", func(x float64) {
-		if o.RejectionCost = x; x == 0 {
+		if o.RejectionCost == 0 {
 			o.RejectionCost = -1 // in overload.Options 0 means the default
 		}
+		return nil
 	})
 	flags.BoolVar(&o.Certain, "certain", false, "")
 	flags.BoolVar(&o.Reports, "reports", false, "")
-	above := math.Nextafter
-	number("ratio", above(1, 2), 1e6, "more than 1, at most 1e6", func(x float64) { o.Settings.Ratio = x })
-	number("minimum-rate", above(0, 1), 1e9, "calls per second, more than 0 and at most 1e9", func(x float64) { o.Settings.MinimumRate = x })
-	number("background", math.Nextafter(0, 1), 0.5, "more than 0, at most 0.5", func(x float64) { o.Settings.Background = x })
-	number("target", 0.01, 0.5, "0.01 to 0.5", func(x float64) { o.Settings.TargetRejection = x })
-	flags.Func("slow", "", func(text string) (err error) {
-		if o.Settings.Slow, err = time.ParseDuration(text); err != nil || o.Settings.Slow < time.Millisecond || o.Settings.Slow > time.Hour {
-			return errors.New("want a duration such as 150ms or 2s, from 1ms to 1h")
-		}
-		return nil
-	})
-	flags.BoolVar(&o.Settings.SlowAuto, "slow-auto", false, "")
-	flags.Func("window", "", func(text string) (err error) {
-		if o.Settings.Window, err = time.ParseDuration(text); err != nil || o.Settings.Window < time.Second || o.Settings.Window > time.Hour {
-			return errors.New("want a duration such as 10s or 2m, from 1s to 1h")
-		}
-		return nil
-	})
+	s := &o.Settings
+	number("ratio", &s.Ratio, math.Nextafter(1, 2), 1e6, "more than 1, at most 1e6")
+	number("minimum-rate", &s.MinimumRate, math.Nextafter(0, 1), 1e9, "calls per second, more than 0 and at most 1e9")
+	number("background", &s.Background, math.Nextafter(0, 1), 0.5, "more than 0, at most 0.5")
+	number("target", &s.TargetRejection, 0.01, 0.5, "0.01 to 0.5")
+	duration("slow", &s.Slow, time.Millisecond, "150ms or 2s")
+	duration("window", &s.Window, time.Second, "10s or 2m")
+	flags.BoolVar(&s.SlowAuto, "slow-auto", false, "")
 }
 
 // checkPlot returns an error if none of the scenarios can be plotted.

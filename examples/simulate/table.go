@@ -21,19 +21,10 @@ func writeTable(w io.Writer, r report) error {
 	for _, scenario := range r.settings.scenarios {
 		g.writeRows(&text, scenario.Name+": "+scenario.Title+"\n", func(of result) bool { return of.scenario.Name == scenario.Name })
 	}
-	beside := newGrid(r, isolationColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-	beside.writeRows(&text, "How much of the worst healthy priority is admitted beside one that fails for its own reason\n",
-		func(of result) bool { return !math.IsNaN(of.Figures["steady"].Mean) })
-	open := newGrid(r, []column{{header: "most open", figure: "most_open", scale: 1}}, func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-	open.writeRows(&text, "The most calls that were open at the same time\n", func(of result) bool { return of.scenario.Backend == overload.Pool })
-	retries := newGrid(r, retryColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-	retries.writeRows(&text, "Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance\n", func(of result) bool { return of.policy.Retry != "" || of.scenario.Retry != "" })
-	luck := newGrid(r, luckColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-	luck.writeRows(&text, "Bad luck: calls shed in the 30 s after a disturbance for each that failed in it; time until all are admitted; calls shed from its start on\n",
-		func(of result) bool { return of.scenario.Family == "luck" })
-	shares := newGrid(r, tenantColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-	shares.writeRows(&text, "Tenants: calls that succeed of those below their fair share; Jain's index of what each gets of its share; the least by weight\n",
-		func(of result) bool { return of.scenario.Family == "tenants" })
+	for _, p := range parts() {
+		g := newGrid(r, p.columns, func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+		g.writeRows(&text, p.title+"\n", p.has)
+	}
 	text.WriteString(legend(r))
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -154,33 +145,60 @@ func columns() []column {
 	}
 }
 
-// isolationColumns returns the columns for runs in which one priority fails for its own reason.
-func isolationColumns() []column {
-	return []column{
-		{header: "steady mean %", figure: "steady", scale: 100, digits: 2},
-		{header: "steady worst %", figure: "steady_worst", scale: 100, digits: 2, worst: true},
-		{header: "whole run mean %", figure: "whole", scale: 100, digits: 2},
-		{header: "whole run worst %", figure: "whole_worst", scale: 100, digits: 2, worst: true},
-	}
+// part is a part of the table for runs that have something special.
+type part struct {
+	title   string
+	has     func(result) bool
+	columns []column
 }
 
-// retryColumns returns the columns for runs with retries.
-func retryColumns() []column {
-	return []column{
-		{header: "attempts/calls", figure: "attempts", scale: 1, digits: 2},
-		{header: "succeed %", figure: "succeeded", scale: 100, digits: 2},
-		{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
-		{header: "High %", figure: "success_high", scale: 100, digits: 1},
-		{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
-	}
-}
-
-// luckColumns returns the columns for runs of ordinary bad luck.
-func luckColumns() []column {
-	return []column{
-		{header: "shed/failed", figure: "shed_per_failed", scale: 1, digits: 2},
-		{header: "to admit s", figure: "time_to_admit", scale: 1, digits: 2},
-		{header: "shed %", figure: "shed_all", scale: 100, digits: 2},
+func parts() []part {
+	family := func(name string) func(result) bool { return func(of result) bool { return of.scenario.Family == name } }
+	return []part{
+		{
+			"How much of the worst healthy priority is admitted beside one that fails for its own reason",
+			func(of result) bool { return !math.IsNaN(of.Figures["steady"].Mean) },
+			[]column{
+				{header: "steady mean %", figure: "steady", scale: 100, digits: 2},
+				{header: "steady worst %", figure: "steady_worst", scale: 100, digits: 2, worst: true},
+				{header: "whole run mean %", figure: "whole", scale: 100, digits: 2},
+				{header: "whole run worst %", figure: "whole_worst", scale: 100, digits: 2, worst: true},
+			},
+		},
+		{
+			"The most calls that were open at the same time",
+			func(of result) bool { return of.scenario.Backend == overload.Pool },
+			[]column{{header: "most open", figure: "most_open", scale: 1}},
+		},
+		{
+			"Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance",
+			func(of result) bool { return of.policy.Retry != "" || of.scenario.Retry != "" },
+			[]column{
+				{header: "attempts/calls", figure: "attempts", scale: 1, digits: 2},
+				{header: "succeed %", figure: "succeeded", scale: 100, digits: 2},
+				{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
+				{header: "High %", figure: "success_high", scale: 100, digits: 1},
+				{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
+			},
+		},
+		{
+			"Bad luck: calls shed in the 30 s after a disturbance for each that failed in it; time until all are admitted; calls shed from its start on",
+			family("luck"),
+			[]column{
+				{header: "shed/failed", figure: "shed_per_failed", scale: 1, digits: 2},
+				{header: "to admit s", figure: "time_to_admit", scale: 1, digits: 2},
+				{header: "shed %", figure: "shed_all", scale: 100, digits: 2},
+			},
+		},
+		{
+			"Tenants: calls that succeed of those below their fair share; Jain's index of what each gets of its share; the least by weight",
+			family("tenants"),
+			[]column{
+				{header: "below %", figure: "tenants_below", scale: 100, digits: 1},
+				{header: "fairness", figure: "tenants_fair", scale: 1, digits: 3},
+				{header: "least", figure: "tenants_worst", scale: 1, digits: 2},
+			},
+		},
 	}
 }
 
@@ -205,12 +223,3 @@ func (c column) cell(r result) (number, deviation string) {
 }
 
 func (c column) format(x float64) string { return strconv.FormatFloat(x*c.scale, 'f', c.digits, 64) }
-
-// tenantColumns returns the columns for scenarios with tenants.
-func tenantColumns() []column {
-	return []column{
-		{header: "below %", figure: "tenants_below", scale: 100, digits: 1},
-		{header: "fairness", figure: "tenants_fair", scale: 1, digits: 3},
-		{header: "least", figure: "tenants_worst", scale: 1, digits: 2},
-	}
-}

@@ -25,7 +25,6 @@ type budget struct {
 	required Tiers // the least that must be left to serve a call, by priority
 }
 
-// newBudget returns a full budget.
 func newBudget(aware bool, cost, rate float64) *budget {
 	b := &budget{aware: aware, cost: cost}
 	b.setRate(0, rate)
@@ -33,7 +32,6 @@ func newBudget(aware bool, cost, rate float64) *budget {
 	return b
 }
 
-// setRate changes the capacity.
 func (b *budget) setRate(at time.Duration, rate float64) {
 	b.fill(at)
 	b.rate, b.max, b.min = rate, 0, -maxDebt*rate

@@ -38,7 +38,6 @@ func healthyBeside(p *Phase) []throttle.Priority {
 	return healthy
 }
 
-// admittedShare returns the admitted share of the calls of a priority.
 func admittedShare(e *entry, p throttle.Priority) float64 { return e.admitted[p] / e.offered[p] }
 
 // worst returns the smaller number. If one of them is NaN, it returns the other one.

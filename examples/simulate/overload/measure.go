@@ -96,7 +96,6 @@ func (f Figures) Values() []float64 {
 	return values
 }
 
-// figuresOf returns the figures with these values.
 func figuresOf(values []float64) Figures {
 	var f Figures
 	for i, field := range f.fields() {
@@ -115,7 +114,6 @@ func (f *Figures) fields() []*float64 {
 	}
 }
 
-// measure returns the figures of one case.
 func measure(r *record, c *Case) Figures {
 	f := Figures{FalseShed: falseShed(r), TimeToShed: math.NaN(), TimeToRecover: math.NaN(), ShedPerFailed: math.NaN(), TimeToAdmit: math.NaN()}
 	first, end := r.disturbance()
@@ -173,7 +171,6 @@ func falseShed(r *record) float64 {
 	return shedShare(calm)
 }
 
-// shedShare returns the share of the calls that was shed.
 func shedShare(entries []entry) float64 {
 	sum := total(entries)
 	return 1 - sum.admitted.sum()/sum.offered.sum()

@@ -68,7 +68,6 @@ func (c goZeroClient) End(t Token, o throttle.Outcome) {
 	promise.Reject(errRejected.Error())
 }
 
-// aegisPolicy returns the policy of aegis's breaker.
 func aegisPolicy() Policy {
 	return Policy{
 		Name: "aegis", Title: "aegis's SRE breaker, as kratos uses it", RealClock: true,
@@ -100,7 +99,6 @@ func (c aegisClient) End(_ Token, o throttle.Outcome) {
 	c.breaker.MarkFailed()
 }
 
-// goBreakerPolicy returns the policy of gobreaker, a circuit breaker.
 func goBreakerPolicy() Policy {
 	return Policy{
 		Name: "gobreaker", Title: "gobreaker's circuit breaker", RealClock: true,

@@ -3,9 +3,6 @@ package overload
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"github.com/zeromicro/go-zero/core/timex"
 )
 
 // TestPeersShedInABubble checks that each peer sheds during an overload on virtual time.
@@ -54,17 +51,4 @@ func TestPeersNeedABubble(t *testing.T) {
 	if err == nil {
 		t.Error("a bubble that does not call its function: got an outcome")
 	}
-}
-
-// TestGoZeroClock checks that go-zero's clock is positive in a bubble. go-zero lets a call through after a
-// second without one, but treats times before its clock began as unset.
-func TestGoZeroClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if _, err := newGoZero(Env{Rand: func() float64 { return 0 }}); err != nil {
-			t.Fatal(err)
-		}
-		if got := timex.Now(); got <= 0 {
-			t.Errorf("go-zero's clock says %v", got)
-		}
-	})
 }

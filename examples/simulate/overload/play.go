@@ -43,7 +43,6 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// rejectionCost returns the cost of a rejection, with the default.
 func (o *Options) rejectionCost() float64 {
 	if o.RejectionCost == 0 {
 		return defaultRejectionCost
@@ -113,7 +112,6 @@ func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Ou
 	return out, err
 }
 
-// runner plays the cases of one run.
 type runner struct {
 	scenario *Scenario
 	policy   *Policy
@@ -124,7 +122,6 @@ type runner struct {
 	monitor  *monitor
 }
 
-// run plays every case.
 func (r *runner) run() (Outcome, error) {
 	out := Outcome{Scenario: r.scenario.Name, Policy: r.policy.Name, Seed: r.seed}
 	var records []*record

@@ -57,7 +57,6 @@ type Token struct {
 	Promise any
 }
 
-// validate returns an error for a policy that cannot be played.
 func (p *Policy) validate() error {
 	if p.New == nil {
 		return fmt.Errorf("overload: New of policy %q is nil: want a function", p.Name)
@@ -92,14 +91,12 @@ func ours() []Policy {
 	}
 }
 
-// unthrottled admits every call.
 type unthrottled struct{}
 
 func (unthrottled) Admit(throttle.Priority) (Token, bool) { return Token{}, true }
 
 func (unthrottled) End(Token, throttle.Outcome) {}
 
-// throttled is a client with a throttle of Spillway.
 type throttled struct {
 	throttle *throttle.Throttle
 }
@@ -129,7 +126,6 @@ func (c throttled) Admit(p throttle.Priority) (Token, bool) {
 
 func (c throttled) End(t Token, o throttle.Outcome) { t.Call.Finish(o) }
 
-// listening makes a client that listens.
 func listening(e Env) (Client, error) {
 	c, err := spillway(throttle.Tiered)(e)
 	if err != nil {

@@ -18,7 +18,6 @@ type Service struct {
 	Every, Pause time.Duration
 }
 
-// pooledCall is a call in a pool.
 type pooledCall struct {
 	token   Token
 	offer   offer
@@ -44,7 +43,6 @@ type pool struct {
 	ends    []served      // by time
 }
 
-// add adds a call.
 func (q *pool) add(c *pooledCall) {
 	c.random = q.random.Float64()
 	if q.Patience > 0 {

@@ -13,7 +13,6 @@ const (
 	never           = time.Duration(math.MaxInt64)
 )
 
-// queuedCall is a call in the queue.
 type queuedCall struct {
 	token   Token
 	offer   offer
@@ -41,7 +40,6 @@ func newQueue(cost, capacity float64) *queue {
 	return &queue{cost: cost, maxWork: maxQueueSeconds * capacity, calls: make([]queuedCall, 0, minQueueSize)}
 }
 
-// setRate changes the capacity.
 func (q *queue) setRate(at time.Duration, rate float64) {
 	q.advance(at)
 	q.rate = rate

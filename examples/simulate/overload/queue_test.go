@@ -113,25 +113,6 @@ func TestQueueWithoutCapacity(t *testing.T) {
 	})
 }
 
-func TestQueueGrows(t *testing.T) {
-	q := newQueue(0, 1e6)
-	q.setRate(0, 1e6)
-	enqueue(q, 0, 700)
-	drain(q, 500*time.Microsecond)
-	if got := enqueue(q, 500*time.Microsecond, 5000); got != 5000 {
-		t.Fatalf("%d were accepted", got)
-	}
-	got := drain(q, time.Minute)
-	for i, h := range got {
-		if want := (i + 500) % 700; i < 200 && h.call != want || i >= 200 && h.call != i-200 {
-			t.Fatalf("number %d is call %d", i, h.call)
-		}
-	}
-	if len(got) != 5200 {
-		t.Errorf("%d were served, want 5200", len(got))
-	}
-}
-
 // TestQueueCallsEndInTime plays a queue with a client that records its calls.
 func TestQueueCallsEndInTime(t *testing.T) {
 	s := steady(10*time.Second, mix(3))

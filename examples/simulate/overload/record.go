@@ -20,7 +20,6 @@ type entry struct {
 	disturbed, counted           bool
 }
 
-// record has the counts of a case.
 type record struct {
 	entries        []entry
 	clients        []clientCounts
@@ -38,7 +37,6 @@ type clientCounts struct {
 	offered, succeeded int
 }
 
-// newRecord returns an empty record for a case.
 func newRecord(phases []Phase, clients int, capacity float64) *record {
 	length := time.Duration(0)
 	for i := range phases {
@@ -76,7 +74,6 @@ func (r *record) at(t time.Duration) *entry {
 	return &r.entries[min(int(t/width), len(r.entries)-1)]
 }
 
-// offer counts an offered call.
 func (r *record) offer(o offer) *entry {
 	e := r.at(o.at)
 	e.offered[o.priority]++
@@ -95,7 +92,6 @@ func (r *record) offer(o offer) *entry {
 	return e
 }
 
-// success counts the success of a call.
 func (r *record) success(o offer) {
 	e := r.at(o.at)
 	e.succeeded[o.priority]++
@@ -134,7 +130,6 @@ func (r *record) disturbance() (first, end int) {
 	return max(first, 0), end
 }
 
-// total returns the sum of entries.
 func total(entries []entry) entry {
 	sum := entry{}
 	for i := range entries {
@@ -158,7 +153,6 @@ func (t *Tiers) add(u *Tiers) {
 	}
 }
 
-// sum returns the sum over all priorities.
 func (t *Tiers) sum() float64 {
 	sum := 0.0
 	for _, x := range t {
@@ -176,7 +170,6 @@ type Series struct {
 	Disturbed                    []bool
 }
 
-// newSeries returns a series of n seconds without calls.
 func newSeries(n int) Series {
 	return Series{
 		Offered: make([]Tiers, n), Admitted: make([]Tiers, n), Succeeded: make([]Tiers, n), Modest: make([]Part, n),

@@ -33,7 +33,6 @@ const (
 	leastReported = 0.01
 )
 
-// reporter computes the reports of a backend.
 type reporter struct {
 	Reports
 	random          *rand.Rand

@@ -74,7 +74,6 @@ func (r RetryRule) Policy(p Policy) Policy {
 	return p
 }
 
-// naive retries every call that failed.
 type naive struct{}
 
 func newNaive(Env) (retrier, error) { return naive{}, nil }

@@ -95,7 +95,6 @@ func (s *Scenario) validate() error {
 	return errors.Join(errs...)
 }
 
-// validate calls want for each field.
 func (p *Phase) validate(want func(good bool, format string, args ...any)) {
 	want(between(p.Length, width, maxPhaseLength), "Length is %v: want %v to %v", p.Length, width, maxPhaseLength)
 	want(allBetween(p.Load, 0, maxLoad), "Load is %v: want 0 to %d each", p.Load, maxLoad)

@@ -189,7 +189,6 @@ func isolate(name, title string, phases func(*isolationCase) []Phase) Scenario {
 	return s
 }
 
-// isolationCases returns all settings.
 func isolationCases() []isolationCase {
 	var all []isolationCase
 	for _, failing := range []throttle.Priority{throttle.High, throttle.Important} {

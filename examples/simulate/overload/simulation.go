@@ -22,7 +22,6 @@ type simulation struct {
 	full    throttle.Outcome // see runner
 }
 
-// play plays one case.
 func (r *runner) play(c *Case) (*record, error) {
 	sim, err := r.newSimulation(c)
 	if err != nil {
@@ -44,7 +43,6 @@ func (r *runner) play(c *Case) (*record, error) {
 	return sim.record, nil
 }
 
-// newSimulation makes the clients and the backend of a case.
 func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	capacity := r.scenario.Capacity
 	sim := &simulation{
@@ -103,7 +101,6 @@ func (r *runner) policies() ([2]Policy, error) {
 	return both, nil
 }
 
-// play plays one phase.
 func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) error {
 	begin, end := s.clock.at, s.clock.at+p.Length
 	s.failing = t.failing
@@ -202,7 +199,6 @@ func (s *simulation) answer(o offer, e *entry) throttle.Outcome {
 	return throttle.Accepted
 }
 
-// rejected returns the outcome of a rejected call.
 func (s *simulation) rejected(o offer) throttle.Outcome {
 	if o.fails {
 		return throttle.Rejected
@@ -275,12 +271,10 @@ type clock struct {
 	began time.Time
 }
 
-// newClock returns a clock at the beginning of a case.
 func newClock(bubble bool) *clock {
 	return &clock{real: bubble, began: time.Unix(0, 0)}
 }
 
-// now returns the time for policies.
 func (c *clock) now() time.Time {
 	if c.real {
 		return time.Now()
@@ -288,7 +282,6 @@ func (c *clock) now() time.Time {
 	return c.began.Add(c.at)
 }
 
-// advance moves the clock.
 func (c *clock) advance(to time.Duration) {
 	if c.real {
 		time.Sleep(to - c.at)

@@ -13,7 +13,6 @@ const (
 	usualWorkers = 10                    // which serve usualCapacity calls per second
 )
 
-// constant returns a time for all calls.
 func constant(d time.Duration) func(offer, float64, int) time.Duration {
 	return func(offer, float64, int) time.Duration { return d }
 }

@@ -3,17 +3,13 @@
 package overload
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 )
 
 // TestSlowAutoKnownFigures plays throttles that learn what slow is: full backends, and slow ones that are not full. The bounds
 // are a little wider than what five seeds give.
 func TestSlowAutoKnownFigures(t *testing.T) {
-	type bound struct {
-		figure    string
-		low, high float64
-	}
 	calm := []bound{{"shed_all", 0, 0.001}}
 	for _, tt := range []struct {
 		scenario string
@@ -35,11 +31,7 @@ func TestSlowAutoKnownFigures(t *testing.T) {
 		{"queue2", 23, []bound{{"goodput", 0.92, 1}, {"success_high", 0.98, 1}, {"fairness", 0.75, 1}}},
 	} {
 		o := Options{Clients: tt.clients, Settings: Settings{SlowAuto: true}}
-		values := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures.Values()
-		for _, b := range tt.bounds {
-			if got := values[slices.Index(FigureNames(), b.figure)]; !(got >= b.low && got <= b.high) {
-				t.Errorf("%s, %d clients: %s is %.3f, want %v to %v", tt.scenario, tt.clients, b.figure, got, b.low, b.high)
-			}
-		}
+		f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures
+		within(t, fmt.Sprintf("%s, %d clients", tt.scenario, tt.clients), f, tt.bounds...)
 	}
 }

@@ -157,7 +157,6 @@ type tenantAdmitter interface {
 	AdmitOf(tenant string, p throttle.Priority) (Token, bool)
 }
 
-// fairClient is a client whose calls have a tenant.
 type fairClient struct{ throttled }
 
 func newFair(e Env) (Client, error) {

@@ -98,7 +98,6 @@ func (c *tieredV1) refresh() {
 	}
 }
 
-// countsV1 are counted calls.
 type countsV1 struct{ accepted, rejected, shed float64 }
 
 func (c countsV1) refused() float64  { return c.rejected + c.shed }
@@ -134,7 +133,6 @@ func (w *windowV1) slot(number int) *tiersV1 {
 	return &w.buckets[(number+len(w.buckets))%len(w.buckets)]
 }
 
-// add counts a call.
 func (w *windowV1) add(p throttle.Priority, c countsV1) {
 	for _, counts := range []*countsV1{&w.slot(w.open)[p], &w.span[p], &w.recent[p], &w.ever} {
 		counts.add(c, 1)
