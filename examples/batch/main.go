@@ -39,7 +39,6 @@ func main() {
 	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command runs the program and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s := settings{duration: 20 * time.Second, workers: 64}
 	flags := flag.NewFlagSet("batch", flag.ContinueOnError)

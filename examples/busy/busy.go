@@ -82,7 +82,6 @@ func (b *busy) run(ctx context.Context, stdout io.Writer) error {
 	})
 }
 
-// read ends a period, and returns its sample.
 func (b *busy) read() sample {
 	s := sample{
 		At: time.Now().UnixMilli(), Handler: milliseconds(b.settings.handler), Processors: runtime.NumCPU(),
@@ -98,14 +97,12 @@ const heading = `
   time  load    /s  high impt  med  low    ms    ms     /s      /s  high impt  med  low    ms     ms   up/s
 `
 
-// line formats the sample as a line for the terminal.
 func (s sample) line(elapsed time.Duration) string {
 	p, b := s.Protected, s.Bare
 	return fmt.Sprintf("%4.0f s %4.1fx  %s %6.0f  %s %6.0f\n", elapsed.Seconds(), s.Load,
 		p.columns(), p.Shed[0]+p.Shed[1]+p.Shed[2]+p.Shed[3], b.columns(), b.Late)
 }
 
-// columns formats the figures of a server for the terminal.
 func (s side) columns() string {
 	text := fmt.Sprintf("%4.0f ", s.Good)
 	for _, success := range s.Success {

@@ -16,7 +16,6 @@ import (
 // system. A busy server would delay the load otherwise, if the machine has few processors.
 const niceness = "10"
 
-// child is a server process.
 type child struct {
 	command *exec.Cmd
 	stdin   io.Closer
@@ -78,7 +77,6 @@ func startServer(protected bool, rounds int, stderr io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop ends the process, and waits for its end.
 func (c *child) stop() {
 	_ = c.stdin.Close()          // the child ends, but a busy one needs long to notice
 	_ = c.command.Process.Kill() // the error is that it has ended

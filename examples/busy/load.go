@@ -84,7 +84,6 @@ func (l *load) run(ctx context.Context) {
 	l.requests.Wait()
 }
 
-// send sends a request to each server.
 func (l *load) send(ctx context.Context, due time.Time) {
 	i := draw(rand.Float64())
 	for _, m := range l.servers {
@@ -97,7 +96,6 @@ func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 5 * time.Second}}
 }
 
-// fetch sends a request, and returns what came of it.
 func fetch(ctx context.Context, client *http.Client, url string) outcome {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -85,7 +85,6 @@ func newHandler(protected bool, rounds int) http.Handler {
 // statePath is where the parent reads throttle.Processor of a server. It is outside the middleware.
 const statePath = "/debug/processor"
 
-// priorityOf returns the priority of a request.
 func priorityOf(r *http.Request) throttle.Priority {
 	for _, k := range kinds() {
 		if k.path == r.URL.Path {

@@ -30,18 +30,6 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-func TestPriorities(t *testing.T) {
-	for path, want := range map[string]throttle.Priority{
-		"/checkout": throttle.High, "/cart": throttle.Important, "/browse": throttle.Medium,
-		"/recommendations": throttle.Low, "/": throttle.Low, "/checkout/": throttle.Low,
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-		if got := priorityOf(r); got != want {
-			t.Errorf("%s: got priority %v want %v", path, got, want)
-		}
-	}
-}
-
 func TestAServerLimitsItsConnections(t *testing.T) {
 	changed := newServer(http.NotFoundHandler()).ConnState
 	accept := func() chan struct{} {

@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
@@ -50,7 +49,7 @@ func parse(args []string) (settings, error) {
 	flags.Func("addr", "", program.Address(&s.address, "127.0.0.1:8080"))
 	flags.BoolVar(&s.open, "open", false, "")
 	flags.Func("handler", "", s.setHandler)
-	flags.Func("load", "", s.setLoad)
+	flags.Func("load", "", program.Number(&s.load, 0, maxLoad, "times the capacity"))
 	flags.Func("seconds", "", program.Whole(&s.seconds, 0, 86400, "seconds"))
 	return s, program.Parse(flags, args)
 }
@@ -63,14 +62,3 @@ func (s *settings) setHandler(text string) error {
 	s.handler = d
 	return nil
 }
-
-func (s *settings) setLoad(text string) error {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || !validLoad(x) {
-		return fmt.Errorf("want 0 to %d times the capacity", maxLoad)
-	}
-	s.load = x
-	return nil
-}
-
-func validLoad(x float64) bool { return x >= 0 && x <= maxLoad } // not so for NaN

@@ -14,7 +14,6 @@ import (
 //go:embed page
 var files embed.FS
 
-// web serves the page.
 type web struct {
 	address  string
 	listener net.Listener
@@ -23,23 +22,18 @@ type web struct {
 
 // listen takes the address. Requests wait until serve is called.
 func listen(address string) (*web, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w: choose another address with -addr, or 127.0.0.1:0 for any free port", address, err)
-	}
-	return &web{address: address, listener: listener}, nil
+	listener, err := program.Listen(address, "-addr")
+	return &web{address: address, listener: listener}, err
 }
 
 func (w *web) url() string { return page.URL(w.listener.Addr()) }
 
-// serve starts to serve the page.
 func (w *web) serve(b *busy) {
 	w.server = page.NewServer(b.handler(w.address))
 	w.server.RegisterOnShutdown(b.stream.Close)
 	go func() { _ = w.server.Serve(w.listener) }() // the error is that it was closed
 }
 
-// close ends the server.
 func (w *web) close() {
 	if w.server == nil {
 		_ = w.listener.Close() // it has accepted no connection
@@ -57,7 +51,6 @@ func (b *busy) handler(listen string) http.Handler {
 	return page.WithHeaders(mux)
 }
 
-// change is the body of a request to change the load.
 type change struct {
 	Load  *float64 `json:"load"`
 	Burst bool     `json:"burst"` // send more requests than the servers can answer within patience, at once
@@ -68,7 +61,7 @@ func (b *busy) control(w http.ResponseWriter, r *http.Request) {
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<10))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&c)
-	if err == nil && c.Load != nil && !validLoad(*c.Load) {
+	if err == nil && c.Load != nil && !(*c.Load >= 0 && *c.Load <= maxLoad) {
 		err = fmt.Errorf("load is %v: want 0 to %d", *c.Load, maxLoad)
 	}
 	if err != nil {

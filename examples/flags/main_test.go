@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 
@@ -41,8 +41,5 @@ func TestApplyFlag_withoutProvider(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	var out, problems strings.Builder
-	if code := command(t.Context(), []string{"-h"}, &out, &problems); code != 0 || !strings.Contains(out.String(), "usage:") {
-		t.Errorf("-h: got %d %s %s", code, out.String(), problems.String())
-	}
+	programtest.Explains(t, command)
 }

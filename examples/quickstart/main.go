@@ -26,7 +26,6 @@ func main() {
 	os.Exit(command(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command runs the program and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := program.Parse(flag.NewFlagSet("quickstart", flag.ContinueOnError), args); err != nil {
 		return program.Explain(stdout, stderr, "quickstart", usage, err)

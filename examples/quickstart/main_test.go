@@ -1,21 +1,17 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
 func TestRun(t *testing.T) {
-	var first, again strings.Builder
-	for _, out := range []*strings.Builder{&first, &again} {
-		if err := run(t.Context(), out); err != nil {
-			t.Fatalf("run: got error %v want nil", err)
-		}
-	}
-	if first.String() != again.String() {
-		t.Errorf("second run: got\n%s\nwant what the first one printed:\n%s", again.String(), first.String())
+	var out strings.Builder
+	if err := run(t.Context(), &out); err != nil {
+		t.Fatalf("run: got error %v want nil", err)
 	}
 	for _, want := range []string{
 		"The backend is healthy:\n  medium: we recommend [apples pears]\n",
@@ -23,8 +19,8 @@ func TestRun(t *testing.T) {
 		"  low:    shed: true, error: ",
 		"  low:    we recommend [our best sellers]\n",
 	} {
-		if !strings.Contains(first.String(), want) {
-			t.Errorf("output: got\n%s\nwant in it %q", first.String(), want)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("output: got\n%s\nwant in it %q", out.String(), want)
 		}
 	}
 }
@@ -55,37 +51,11 @@ func TestHighIsShedLessThanLow(t *testing.T) {
 	}
 }
 
-// full is a writer without space.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
-// begins reports whether a text begins with a prefix. For an empty prefix it reports whether the text
-// is empty.
-func begins(text, prefix string) bool {
-	return strings.HasPrefix(text, prefix) && (text == "") == (prefix == "")
-}
-
-// TestCommand checks the usage, and that the command rejects unknown arguments.
 func TestCommand(t *testing.T) {
-	for _, tt := range []struct {
-		args     string
-		code     int
-		out, err string // prefixes
-	}{
-		{"", 0, "The backend is healthy:\n", ""},
-		{"-h", 0, "Quickstart runs ", ""},
-		{"--help", 0, "Quickstart runs ", ""},
-		{"-verbose", 2, "", "quickstart: flag provided but not defined: -verbose\n"},
-		{"fast", 2, "", `quickstart: "fast" is not a flag`},
-	} {
-		var out, stderr strings.Builder
-		code := command(t.Context(), strings.Fields(tt.args), &out, &stderr)
-		if code != tt.code || !begins(out.String(), tt.out) || !begins(stderr.String(), tt.err) {
-			t.Errorf("%q: got code %d,\n%s\nand %q want code %d, %q and %q", tt.args, code, out.String(), stderr.String(), tt.code, tt.out, tt.err)
-		}
-	}
-	if code := command(t.Context(), []string{"-h"}, full{}, full{}); code != 1 {
-		t.Errorf("-h that cannot be written: got code %d want 1", code)
+	programtest.Refuses(t, command, map[string]string{})
+	programtest.Explains(t, command)
+	var out, problems strings.Builder
+	if code := command(t.Context(), nil, &out, &problems); code != 0 || !strings.HasPrefix(out.String(), "The backend is healthy:\n") || problems.Len() > 0 {
+		t.Errorf("got code %d,\n%s\nand %q want 0 and no error", code, out.String(), problems.String())
 	}
 }

@@ -33,7 +33,6 @@ type notification struct {
 	Truncated uint    `json:"truncatedAlerts"` // alerts that Alertmanager has left out
 }
 
-// alert is one alert of a notification.
 type alert struct {
 	Status string            `json:"status"`
 	Labels map[string]string `json:"labels"`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -35,9 +34,9 @@ func (c command) run(ctx context.Context) int {
 }
 
 func (c command) serve(ctx context.Context) error {
-	listener, err := net.Listen("tcp", c.settings.listen)
+	listener, err := program.Listen(c.settings.listen, "-listen")
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w: choose another address with -listen, or 127.0.0.1:0 for any free port", c.settings.listen, err)
+		return err
 	}
 	c.stdout = &terminal{out: c.stdout} // the report and the alerts write to it
 	f, err := newStorefront(ctx, c.settings, c.stdout, c.getenv)
@@ -69,7 +68,6 @@ func (c command) withDuration(ctx context.Context) (context.Context, context.Can
 	return context.WithCancel(ctx)
 }
 
-// printAddresses prints the addresses of the pages. With -open it opens the first one.
 func (c command) printAddresses(url string) {
 	fmt.Fprintf(c.stdout, "Storefront is open: %s/\n  throttles %s/debug/throttle   metrics %s/metrics   Ctrl-C ends it\n\n", url, url, url)
 	if !c.settings.open {

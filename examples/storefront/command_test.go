@@ -7,10 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
@@ -20,10 +20,7 @@ func nothing(string) string { return "" }
 
 // TestFromOpenToClosed starts the program, opens its streams, and interrupts it.
 func TestFromOpenToClosed(t *testing.T) {
-	s, err := parse(strings.Fields("-listen 127.0.0.1:0 -load 4 -open"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := settingsOf(t, "-listen 127.0.0.1:0 -load 4 -open")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	out, said := io.Pipe()
@@ -98,38 +95,21 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
+// TestDurationEndsTheRun with exit code 0, also if no collector listens at the endpoint of the traces.
 func TestDurationEndsTheRun(t *testing.T) {
-	var out, complaints strings.Builder
-	s, err := parse(strings.Fields("-listen 127.0.0.1:0 -duration 1s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := command{settings: s, stdout: &out, stderr: &complaints, getenv: nothing}
-	if code := c.run(t.Context()); code != program.Done || complaints.Len() > 0 || !regexp.MustCompile(`The last [1-9]\d* s: `).MatchString(out.String()) {
-		t.Errorf("run: got code %d, %q and\n%s\nwant 0 and a summary", code, complaints.String(), out.String())
-	}
-}
-
-// TestTracesWithoutACollector runs with an endpoint at which no collector listens. The run must end with exit code 0.
-func TestTracesWithoutACollector(t *testing.T) {
 	unused, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	unused.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+unused.Addr().String())
-	var out, complaints strings.Builder
-	c := command{
-		settings: settings{listen: "127.0.0.1:0", duration: time.Second, shop: settingsOf(t, "-load 1").shop}, stdout: &out, stderr: &complaints,
-		getenv: func(name string) string {
-			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-				return "http://" + unused.Addr().String()
-			}
-			return ""
-		},
-	}
-	if code := c.run(t.Context()); code != program.Done {
-		t.Errorf("run: got code %d and %q want 0", code, complaints.String())
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	for _, url := range []string{"", "http://" + unused.Addr().String()} {
+		t.Setenv(endpoint, url)
+		var out, complaints strings.Builder
+		c := command{settings: settingsOf(t, "-listen 127.0.0.1:0 -duration 1s"), stdout: &out, stderr: &complaints, getenv: os.Getenv}
+		if code := c.run(t.Context()); code != program.Done || url == "" && complaints.Len() > 0 || !regexp.MustCompile(`The last [1-9]\d* s: `).MatchString(out.String()) {
+			t.Errorf("run: got code %d, %q and\n%s\nwant 0 and a summary", code, complaints.String(), out.String())
+		}
 	}
 }
 

@@ -101,55 +101,35 @@ func TestControlIsOurPagesAlone(t *testing.T) {
 	}{
 		{"our page", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:8080"}, 200},
 		{"our page, an old browser", "localhost:8080", []string{"Origin", "http://localhost:8080"}, 200},
-		{"our page by IPv6", "[::1]:8080", []string{"Sec-Fetch-Site", "same-origin"}, 200},
 		{"curl", "127.0.0.1:8080", nil, 200},
-		{"a neighbour in compose", "storefront:8080", nil, 200},
 		{"the name we listen on", "shop.example.com:8080", []string{"Sec-Fetch-Site", "same-origin"}, 200},
 		{"another site", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
-		{"another port of ours", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "same-site", "Origin", "http://127.0.0.1:3000"}, 403},
 		{"another site, an old browser", "127.0.0.1:8080", []string{"Origin", "https://evil.example"}, 403},
-		{"a page from nowhere", "127.0.0.1:8080", []string{"Origin", "null"}, 403},
 		{"a name made to point here", "evil.example:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://evil.example:8080"}, 403},
-		{"the same, without a browser's word", "evil.example", nil, 403},
-		{"a name that looks like an address", "127.0.0.1.evil.example", nil, 403},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			before := f.shop.Settings()
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/control", strings.NewReader(`{"capacity":777}`))
-			r.Host = tt.host
-			r.Header.Set("Content-Type", jsonType)
-			if got := ask(handler, r, tt.headers...); got.Code != tt.status {
-				t.Errorf("status: got %d, %s want %d", got.Code, got.Body, tt.status)
-			}
-			if changed := f.shop.Settings() != before; changed != (tt.status == 200) {
-				t.Errorf("settings changed: got %v", changed)
-			}
-			if _, err := f.shop.Change(func(now *shop.Settings) { *now = before }); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-}
-
-func TestViewsAreReadByKnownNamesAlone(t *testing.T) {
-	handler := build(t, "").handler("127.0.0.1:8080")
-	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json", "/metrics"} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-		r.Host = "evil.example:8080"
-		if got := ask(handler, r); got.Code != http.StatusForbidden {
-			t.Errorf("%s by a name made to point here: got status %d want 403", path, got.Code)
+		if _, err := f.shop.Change(func(now *shop.Settings) { now.Capacity = 400 }); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/control", strings.NewReader(`{"capacity":777}`))
+		r.Host = tt.host
+		r.Header.Set("Content-Type", jsonType)
+		if got := ask(handler, r, tt.headers...); got.Code != tt.status || (f.shop.Settings().Capacity == 777) != (tt.status == 200) {
+			t.Errorf("%s: got status %d, %s, settings %+v want %d", tt.name, got.Code, got.Body, f.shop.Settings(), tt.status)
 		}
 	}
 }
 
-// TestMetricsAreReadByOurOwn asks as Prometheus does in compose, and by an address.
-func TestMetricsAreReadByOurOwn(t *testing.T) {
-	handler := build(t, "").handler("0.0.0.0:8080")
-	for _, host := range []string{"storefront:8080", "127.0.0.1:8080", "localhost:8080"} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
-		r.Host = host
-		if got := ask(handler, r); got.Code != http.StatusOK {
-			t.Errorf("%s: got status %d want 200", host, got.Code)
+func TestOtherAddressesAreForKnownNamesAlone(t *testing.T) {
+	handler := build(t, "").handler("127.0.0.1:8080")
+	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json", "/metrics", "/alerts"} {
+		method := http.MethodGet
+		if path == "/alerts" {
+			method = http.MethodPost
+		}
+		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+		r.Host = "evil.example:8080"
+		if got := ask(handler, r); got.Code != http.StatusForbidden {
+			t.Errorf("%s by a name made to point here: got status %d want 403", path, got.Code)
 		}
 	}
 }

@@ -126,7 +126,6 @@ func percent(r shop.Ratio) string {
 	return fmt.Sprintf("%5.0f", math.Floor(100*float64(r)))
 }
 
-// describe formats settings.
 func describe(s shop.Settings) string {
 	switched := "off"
 	if s.Throttled {

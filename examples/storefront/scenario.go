@@ -14,46 +14,32 @@ type scenario struct {
 	phases []phase
 }
 
-// phase is a part of a scenario. It begins with the load and backend from before the scenario, and
-// changes them.
+// phase is a part of a scenario. It begins with the load and backend from before the scenario.
 type phase struct {
-	length time.Duration        // 0 is until the end
-	change func(*shop.Settings) // nil for a calm phase
+	length  time.Duration // 0 is until the end
+	load    float64       // 0 is that from before the scenario
+	backend shop.Health   // Up is that from before the scenario
 }
 
-func calm(length time.Duration) phase { return phase{length: length} }
-
-func overload(length time.Duration) phase {
-	return phase{length, func(s *shop.Settings) { s.Load = 4 }}
-}
-
-func outage(length time.Duration) phase {
-	return phase{length, func(s *shop.Settings) { s.Backend = shop.Down }}
-}
-
-func brownout(length time.Duration) phase {
-	return phase{length, func(s *shop.Settings) { s.Backend = shop.Brownout }}
-}
-
-func slow(length time.Duration) phase {
-	return phase{length, func(s *shop.Settings) { s.Backend = shop.Slow }}
-}
-
-// crash is an outage during which visitors reload the page, which is four times the load.
-func crash(length time.Duration) phase {
-	return phase{length, func(s *shop.Settings) { s.Load, s.Backend = 4, shop.Down }}
-}
+func (ph phase) calm() bool { return ph.load == 0 && ph.backend == shop.Up }
 
 func scenarios() []scenario {
 	const second, minute, forever = time.Second, time.Minute, 0
+	calm := func(length time.Duration) phase { return phase{length: length} }
 	return []scenario{
-		{"overload", []phase{calm(3 * second), overload(forever)}},
-		{"outage", []phase{calm(5 * second), outage(10 * second), calm(15 * second)}},
-		{"brownout", []phase{calm(5 * second), brownout(10 * second), calm(15 * second)}},
-		{"slow", []phase{calm(5 * second), slow(15 * second), calm(15 * second)}},
+		{"overload", []phase{calm(3 * second), {length: forever, load: 4}}},
+		{"outage", []phase{calm(5 * second), {length: 10 * second, backend: shop.Down}, calm(15 * second)}},
+		{"brownout", []phase{calm(5 * second), {length: 10 * second, backend: shop.Brownout}, calm(15 * second)}},
+		{"slow", []phase{calm(5 * second), {length: 15 * second, backend: shop.Slow}, calm(15 * second)}},
 		// A page fires after two or three minutes, and ends within five minutes after the incident.
-		// So ten minutes of calm are half of them without an alert.
-		{"tour", []phase{calm(2 * minute), overload(5 * minute), calm(10 * minute), crash(4 * minute), calm(10 * minute)}},
+		// So ten minutes of calm are half of them without an alert. In the outage visitors reload the page.
+		{"tour", []phase{
+			calm(2 * minute),
+			{length: 5 * minute, load: 4},
+			calm(10 * minute),
+			{length: 4 * minute, load: 4, backend: shop.Down},
+			calm(10 * minute),
+		}},
 	}
 }
 
@@ -98,13 +84,15 @@ func (p *scenarioPlayer) run(ctx context.Context) {
 func (p *scenarioPlayer) begin(ph phase, before shop.Settings) bool {
 	return p.apply(func(now *shop.Settings) {
 		now.Load, now.Backend = before.Load, before.Backend
-		if ph.change == nil {
-			return
+		if ph.load > 0 {
+			now.Load = ph.load
 		}
-		if p.disturbed.IsZero() {
+		if ph.backend != shop.Up {
+			now.Backend = ph.backend
+		}
+		if !ph.calm() && p.disturbed.IsZero() {
 			p.disturbed = time.Now()
 		}
-		ph.change(now)
 	})
 }
 

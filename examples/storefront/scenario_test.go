@@ -43,7 +43,6 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 			{17*minute + second, 4, shop.Down},
 			{21*minute - second, 4, shop.Down},
 			{21*minute + second, 0.8, shop.Up},
-			{33*minute - second, 0.8, shop.Up},
 			{33*minute + second, 4, shop.Up},
 		},
 		"none": {{second, 0.8, shop.Up}, {time.Hour, 0.8, shop.Up}},
@@ -67,7 +66,7 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 func TestAPhaseUndoesTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := build(t, "-load 0.5")
-		f.scenario.scenario = scenario{"mixed", []phase{overload(time.Second), outage(time.Second), brownout(0)}}
+		f.scenario.scenario = scenario{"mixed", []phase{{time.Second, 4, shop.Up}, {time.Second, 0, shop.Down}, {0, 0, shop.Brownout}}}
 		go f.scenario.run(t.Context())
 		for i, want := range []at{{0, 4, shop.Up}, {0, 0.5, shop.Down}, {0, 0.5, shop.Brownout}, {0, 0.5, shop.Brownout}} {
 			synctest.Wait()

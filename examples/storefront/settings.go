@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,9 +75,9 @@ func parse(args []string) (settings, error) {
 	flags.BoolVar(&s.open, "open", false, "")
 	flags.BoolVar(&s.healthcheck, "healthcheck", false, "")
 	flags.Func("listen", "", program.Address(&s.listen, "127.0.0.1:8080"))
-	flags.Func("duration", "", s.setDuration)
-	flags.Func("load", "", number(&s.shop.Load, 0, shop.MaxLoad, "times the capacity"))
-	flags.Func("capacity", "", number(&s.shop.Capacity, shop.MinCapacity, shop.MaxCapacity, "calls per second"))
+	flags.Func("duration", "", program.Days(&s.duration))
+	flags.Func("load", "", program.Number(&s.shop.Load, 0, shop.MaxLoad, "times the capacity"))
+	flags.Func("capacity", "", program.Number(&s.shop.Capacity, shop.MinCapacity, shop.MaxCapacity, "calls per second"))
 	flags.Func("policy", "", s.setPolicy)
 	flags.Func("scenario", "", s.setScenario)
 	if err := program.Parse(flags, args); err != nil {
@@ -103,33 +102,11 @@ func (s *settings) checkHealthcheck(flags *flag.FlagSet) (err error) {
 	return err
 }
 
-func (s *settings) setDuration(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d != 0 && (d < time.Second || d > 168*time.Hour) {
-		return errors.New("want 0 for no end, or a duration such as 20s, from 1s to 168h")
-	}
-	s.duration = d
-	return nil
-}
-
-// number returns the function of a flag that sets a number from low to high.
-func number(to *float64, low, high float64, unit string) func(text string) error {
-	return func(text string) error {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(x >= low && x <= high) {
-			return fmt.Errorf("want %v to %v %s", low, high, unit)
-		}
-		*to = x
-		return nil
-	}
-}
-
 func (s *settings) setPolicy(word string) (err error) {
 	s.shop.Policy, err = parsePolicy(word)
 	return err
 }
 
-// parsePolicy returns the policy with a name.
 func parsePolicy(word string) (throttle.Policy, error) {
 	var p throttle.Policy
 	if p.UnmarshalText([]byte(word)) != nil {

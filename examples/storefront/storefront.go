@@ -62,7 +62,6 @@ func (f *storefront) closeStreams() {
 	_ = f.status.Close() // it always returns nil
 }
 
-// close closes the throttle, and sends the remaining telemetry.
 func (f *storefront) close(ctx context.Context) error {
 	return errors.Join(f.shop.Close(), f.telemetry.shutdown(ctx))
 }

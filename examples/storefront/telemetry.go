@@ -20,7 +20,6 @@ import (
 // spans per second; spans beyond the queue are dropped.
 const maxQueuedSpans = 1 << 14
 
-// telemetry is the metrics and traces of the program.
 type telemetry struct {
 	registry  *prometheus.Registry
 	meters    *metric.MeterProvider
@@ -60,7 +59,6 @@ func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, 
 	return t, err
 }
 
-// shutdown stops the metrics and traces, and sends the queued spans.
 func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.throttles.Shutdown(ctx), t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
 }

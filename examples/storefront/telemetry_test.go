@@ -50,23 +50,3 @@ func TestTracesGoWhereTheEnvironmentSays(t *testing.T) {
 		})
 	}
 }
-
-// TestTheEnvironmentMaySampleLess checks that OTEL_TRACES_SAMPLER is respected.
-func TestTheEnvironmentMaySampleLess(t *testing.T) {
-	for ratio, want := range map[string]bool{"0": false, "1": true} {
-		t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
-		t.Setenv("OTEL_TRACES_SAMPLER_ARG", ratio)
-		tel, err := newTelemetry(t.Context(), nothing)
-		if err != nil {
-			t.Fatalf("newTelemetry: got error %v want nil", err)
-		}
-		_, span := tel.tracers.Tracer("shop").Start(t.Context(), "checkout")
-		if got := span.SpanContext().IsSampled(); got != want {
-			t.Errorf("ratio %s: got the span sampled: %v want %v", ratio, got, want)
-		}
-		span.End()
-		if err := tel.shutdown(t.Context()); err != nil {
-			t.Errorf("shutdown: got error %v want nil", err)
-		}
-	}
-}

@@ -52,7 +52,6 @@ func main() {
 	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command runs the program and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args)
 	if err != nil {

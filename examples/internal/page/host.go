@@ -1,7 +1,4 @@
-// Package origin recognises requests that a page of another site has made by DNS rebinding: the
-// site makes its own host name resolve to this machine, so that the browser takes the request for
-// one to the site.
-package origin
+package page
 
 import (
 	"net"
@@ -9,11 +6,11 @@ import (
 	"strings"
 )
 
-// IsOurs reports whether the host of a request is one of these, which no other site can use:
+// isOurs reports whether the host of a request is one of these, which no other site can use:
 //   - an IP address
 //   - the host on which the program listens
 //   - a local name: one without a dot, or one that ends in .localhost
-func IsOurs(hostport, listen string) bool {
+func isOurs(hostport, listen string) bool {
 	host := nameOf(hostport)
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return true

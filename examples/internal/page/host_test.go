@@ -1,8 +1,8 @@
-package origin
+package page
 
 import "testing"
 
-func TestIsOurs(t *testing.T) {
+func TestOurHosts(t *testing.T) {
 	for _, tt := range []struct {
 		host, listen string
 		want         bool
@@ -24,7 +24,7 @@ func TestIsOurs(t *testing.T) {
 		{"", "", false},
 		{":8080", ":8080", false},
 	} {
-		if got := IsOurs(tt.host, tt.listen); got != tt.want {
+		if got := isOurs(tt.host, tt.listen); got != tt.want {
 			t.Errorf("host %q, listening on %q: got %v want %v", tt.host, tt.listen, got, tt.want)
 		}
 	}

@@ -12,8 +12,6 @@ import (
 	"net/http"
 	"path"
 	"time"
-
-	"github.com/spillway-go/spillway/examples/internal/origin"
 )
 
 // shared has the files that every page uses: the chart, the icon, colours and controls.
@@ -124,7 +122,7 @@ func SameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProt
 // server.
 func KnownHost(listen string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !origin.IsOurs(r.Host, listen) {
+		if !isOurs(r.Host, listen) {
 			WriteJSON(w, http.StatusForbidden, map[string]string{
 				"error": "unknown host name in the request: use the address that the program prints, or localhost",
 			})

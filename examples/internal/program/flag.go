@@ -10,12 +10,6 @@ import (
 	"time"
 )
 
-// The bounds of -duration. 0 is allowed too.
-const (
-	shortestRun = time.Second
-	longestRun  = 24 * time.Hour
-)
-
 // Parse sets the flags from the arguments. Arguments that do not belong to a flag are an error.
 func Parse(flags *flag.FlagSet, args []string) error {
 	flags.SetOutput(io.Discard) // Explain prints the error, without the usage
@@ -40,12 +34,29 @@ func Whole(to *int, low, high int, unit string) func(text string) error {
 	}
 }
 
+// Number returns the function of a flag that sets a number from low to high.
+func Number(to *float64, low, high float64, unit string) func(text string) error {
+	return func(text string) error {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x >= low && x <= high) {
+			return fmt.Errorf("want %v to %v %s", low, high, unit)
+		}
+		*to = x
+		return nil
+	}
+}
+
 // Duration returns the function of a flag that sets how long the program runs.
-func Duration(to *time.Duration) func(text string) error {
+func Duration(to *time.Duration) func(text string) error { return durationUpTo(to, 24*time.Hour) }
+
+// Days is Duration for a program that may run for a week.
+func Days(to *time.Duration) func(text string) error { return durationUpTo(to, 168*time.Hour) }
+
+func durationUpTo(to *time.Duration, longest time.Duration) func(text string) error {
 	return func(text string) error {
 		d, err := time.ParseDuration(text)
-		if err != nil || d != 0 && (d < shortestRun || d > longestRun) {
-			return fmt.Errorf("want 0 or a duration such as 30s, from %v to %v", shortestRun, longestRun)
+		if err != nil || d != 0 && (d < time.Second || d > longest) {
+			return fmt.Errorf("want 0 or a duration such as 30s, from 1s to %v", longest)
 		}
 		*to = d
 		return nil
@@ -65,4 +76,13 @@ func Address(to *string, example string) func(text string) error {
 		*to = text
 		return nil
 	}
+}
+
+// Listen listens at the address of a flag.
+func Listen(address, flag string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w: choose another address with %s, or 127.0.0.1:0 for any free port", address, err, flag)
+	}
+	return listener, nil
 }

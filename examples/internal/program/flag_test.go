@@ -11,6 +11,7 @@ import (
 // values are what the flags of the tests set.
 type values struct {
 	workers  int
+	share    float64
 	duration time.Duration
 	listen   string
 }
@@ -19,6 +20,7 @@ func parse(args string) (values, error) {
 	v := values{duration: time.Minute}
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.Func("workers", "", Whole(&v.workers, 1, 9, "workers"))
+	flags.Func("share", "", Number(&v.share, 0, 0.5, "of the workers"))
 	flags.Func("duration", "", Duration(&v.duration))
 	flags.Func("listen", "", Address(&v.listen, "127.0.0.1:8080"))
 	return v, Parse(flags, strings.Fields(args))
@@ -29,6 +31,7 @@ func TestFlagsInTheirRange(t *testing.T) {
 		"":                         {duration: time.Minute},
 		"-workers 1 -duration 1s":  {workers: 1, duration: time.Second},
 		"-workers 9 -duration 24h": {workers: 9, duration: 24 * time.Hour},
+		"-share 0.5 -duration 1s":  {share: 0.5, duration: time.Second},
 		"-listen [::1]:0":          {listen: "[::1]:0", duration: time.Minute},
 		"-listen :65535":           {listen: ":65535", duration: time.Minute},
 		"-duration 0":              {},
@@ -45,6 +48,10 @@ func TestFlagsOutOfTheirRange(t *testing.T) {
 		"-workers 0":       `invalid value "0" for flag -workers: want 1 to 9 workers`,
 		"-workers 10":      `want 1 to 9 workers`,
 		"-workers 1e0":     `want 1 to 9 workers`,
+		"-share 0.6":       `invalid value "0.6" for flag -share: want 0 to 0.5 of the workers`,
+		"-share -1":        `want 0 to 0.5`,
+		"-share NaN":       `want 0 to 0.5`,
+		"-share much":      `want 0 to 0.5`,
 		"-duration 999ms":  `want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-duration 25h":    `want 0 or a duration such as 30s`,
 		"-duration 30":     `invalid value "30" for flag -duration`,

@@ -4,8 +4,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,9 +42,9 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	if address == "" {
 		return nil, nil
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := program.Listen(address, "-metrics")
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w: choose another address with -metrics, or 127.0.0.1:0 for any free port", address, err)
+		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

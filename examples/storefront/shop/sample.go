@@ -3,6 +3,7 @@ package shop
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -28,15 +29,9 @@ type KindTotals struct {
 
 // Totals returns the current counts.
 func (s *Shop) Totals() Totals {
-	t := Totals{At: time.Now()}
-	for p := range t.Kinds {
-		c := &s.counts[p]
-		t.Kinds[p] = KindTotals{
-			Served: c.served.Load(), Rejected: c.rejected.Load(), Shed: c.shed.Load(), Cached: c.cached.Load(),
-			waits:   waits{calls: uint64(c.waits.Load()), waited: time.Duration(c.waited.Load())},
-			Offered: c.offered.Load(), // last, so that it is not below the sum of the others
-		}
-	}
+	s.counting.Lock()
+	t := Totals{At: time.Now(), Kinds: s.kinds}
+	s.counting.Unlock()
 	t.Sent, t.Twin = s.backend.counts().taken, s.twin.counts()
 	return t
 }
@@ -121,18 +116,18 @@ func (s *Shop) sample(from, to *Totals) Sample {
 
 // Sample has the figures of a span of time. Rates are calls per second.
 type Sample struct {
-	At        time.Time     // the end of the span
-	Span      time.Duration // its length
-	Offered   float64
-	Sent      float64 // to the backend, which excludes shed calls
-	Served    float64
-	Shed      float64
-	Available float64 // that the backend could serve
-	Goodput   Ratio   // Served, as a part of the smaller of Offered and Available
-	Twin      TwinSample
-	Kinds     []KindSample // by priority
-	Slow      Milliseconds // the Slow of the throttle
-	Settings  Settings
+	At        time.Time     `json:"-"` // the end of the span
+	Span      time.Duration `json:"-"` // its length
+	Offered   float64       `json:"offered"`
+	Sent      float64       `json:"sent"` // to the backend, which excludes shed calls
+	Served    float64       `json:"served"`
+	Shed      float64       `json:"shed"`
+	Available float64       `json:"available"` // that the backend could serve
+	Goodput   Ratio         `json:"goodput"`   // Served, as a part of the smaller of Offered and Available
+	Twin      TwinSample    `json:"twin"`
+	Kinds     []KindSample  `json:"kinds"` // by priority
+	Slow      Milliseconds  `json:"slow"`  // the Slow of the throttle
+	Settings  Settings      `json:"settings"`
 }
 
 // TwinSample has the figures of the backend without a throttle.
@@ -194,28 +189,19 @@ func rounded(x, digits float64) float64 { return math.Round(x*digits) / digits }
 
 // MarshalJSON writes the sample for the page, with rounded numbers to keep it small.
 func (s Sample) MarshalJSON() ([]byte, error) {
-	kinds := make([]KindSample, len(s.Kinds))
-	for i, k := range s.Kinds {
-		k.Offered, k.Served, k.Shed, k.Cached = rounded(k.Offered, 10), rounded(k.Served, 10), rounded(k.Shed, 10), rounded(k.Cached, 10)
+	rates := []*float64{&s.Offered, &s.Sent, &s.Served, &s.Shed, &s.Available, &s.Twin.Served}
+	s.Kinds = slices.Clone(s.Kinds)
+	for i := range s.Kinds {
+		k := &s.Kinds[i]
+		rates = append(rates, &k.Offered, &k.Served, &k.Shed, &k.Cached)
 		k.Probability = rounded(k.Probability, 1e4)
-		kinds[i] = k
 	}
-	twin := s.Twin
-	twin.Served = rounded(twin.Served, 10)
+	for _, rate := range rates {
+		*rate = rounded(*rate, 10)
+	}
+	type fields Sample // without this method
 	return json.Marshal(struct {
-		At        int64        `json:"at"` // milliseconds since 1970
-		Offered   float64      `json:"offered"`
-		Sent      float64      `json:"sent"`
-		Served    float64      `json:"served"`
-		Shed      float64      `json:"shed"`
-		Available float64      `json:"available"`
-		Goodput   Ratio        `json:"goodput"`
-		Twin      TwinSample   `json:"twin"`
-		Kinds     []KindSample `json:"kinds"`
-		Slow      Milliseconds `json:"slow"`
-		Settings  Settings     `json:"settings"`
-	}{
-		s.At.UnixMilli(), rounded(s.Offered, 10), rounded(s.Sent, 10), rounded(s.Served, 10), rounded(s.Shed, 10),
-		rounded(s.Available, 10), s.Goodput, twin, kinds, s.Slow, s.Settings,
-	})
+		At int64 `json:"at"` // milliseconds since 1970
+		fields
+	}{s.At.UnixMilli(), fields(s)})
 }

@@ -31,19 +31,6 @@ func TestSampleAsJSON(t *testing.T) {
 	}
 }
 
-func TestKindsCoverAllCalls(t *testing.T) {
-	sum := 0.0
-	for i, k := range shop.Kinds() {
-		sum += k.Share
-		if int(k.Priority) != i {
-			t.Errorf("%s: got priority %v at %d", k.Name, k.Priority, i)
-		}
-	}
-	if math.Abs(sum-1) > 1e-9 {
-		t.Errorf("shares: got a sum of %v want 1", sum)
-	}
-}
-
 func TestParseHealth(t *testing.T) {
 	for _, h := range []shop.Health{shop.Up, shop.Brownout, shop.Slow, shop.Down} {
 		if got, err := shop.ParseHealth(h.String()); got != h || err != nil {

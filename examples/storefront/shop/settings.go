@@ -23,17 +23,21 @@ const (
 	Down
 )
 
+// healths returns the name of each health, and the remaining share of the capacity.
+func healths() []struct {
+	name   string
+	factor float64
+} {
+	return []struct {
+		name   string
+		factor float64
+	}{Up: {"up", 1}, Brownout: {"brownout", 0.25}, Slow: {"slow", 1. / slowdown}, Down: {"down", 0}}
+}
+
 // String returns "up", "brownout", "slow" or "down".
 func (h Health) String() string {
-	switch h {
-	case Up:
-		return "up"
-	case Brownout:
-		return "brownout"
-	case Slow:
-		return "slow"
-	case Down:
-		return "down"
+	if all := healths(); int(h) < len(all) {
+		return all[h].name
 	}
 	return fmt.Sprintf("health(%d)", uint8(h))
 }
@@ -41,25 +45,12 @@ func (h Health) String() string {
 // ParseHealth returns the health with a name. It returns an error for any text that is not the
 // String of a Health.
 func ParseHealth(word string) (Health, error) {
-	for h := Up; h <= Down; h++ {
+	for h := range Down + 1 {
 		if h.String() == word {
 			return h, nil
 		}
 	}
 	return Up, errors.New("want up, brownout, slow or down")
-}
-
-// factor returns the remaining share of the capacity.
-func (h Health) factor() float64 {
-	switch h {
-	case Up:
-		return 1
-	case Brownout:
-		return 0.25
-	case Slow:
-		return 1. / slowdown
-	}
-	return 0
 }
 
 // The bounds of Settings.
@@ -106,7 +97,7 @@ func (s Settings) Validate() error {
 func (s Settings) Offered() float64 { return s.Load * s.Capacity }
 
 // Available returns the calls per second that the backend can serve in its current health.
-func (s Settings) Available() float64 { return s.Capacity * s.Backend.factor() }
+func (s Settings) Available() float64 { return s.Capacity * healths()[s.Backend].factor }
 
 // MarshalJSON writes the settings with the names that the flags and the page use.
 func (s Settings) MarshalJSON() ([]byte, error) {

@@ -42,15 +42,9 @@ type Shop struct {
 	changing sync.Mutex // serializes changes
 	settings atomic.Pointer[Settings]
 	throttle atomic.Pointer[throttle.Throttle]
-	counts   [throttle.StandardPriorities]counts
+	counting sync.Mutex
+	kinds    [throttle.StandardPriorities]KindTotals
 	visits   sync.WaitGroup
-}
-
-// counts counts the calls of one kind.
-type counts struct {
-	offered, served, rejected, shed, cached atomic.Uint64
-	// The calls that waited for an answer or for their timeout, and for how long altogether.
-	waits, waited atomic.Int64
 }
 
 // New returns a shop without calls; [Shop.Run] makes them. Its error names each setting that is out

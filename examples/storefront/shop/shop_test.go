@@ -83,27 +83,6 @@ func TestOnAQuietDayNothingIsShed(t *testing.T) {
 	})
 }
 
-func TestUnderOverloadTheThrottleHoldsAndTheTwinCollapses(t *testing.T) {
-	for _, tt := range []struct {
-		policy  throttle.Policy
-		goodput float64
-	}{{throttle.SRE, 0.75}, {throttle.Tiered, 0.95}} {
-		t.Run(tt.policy.String(), func(t *testing.T) {
-			settings := shop.Calm()
-			settings.Policy = tt.policy
-			play(t, settings, func(t *testing.T, s *shop.Shop) {
-				over(s, 3*time.Second)
-				change(t, s, func(now *shop.Settings) { now.Load = 4 })
-				rush := over(s, 27*time.Second)
-				atLeast(t, "goodput", float64(rush.Goodput), tt.goodput)
-				atMost(t, "goodput of the twin", float64(rush.Twin.Goodput), 0.4)
-				atLeast(t, "success of high", float64(rush.Kinds[throttle.High].Success), float64(rush.Kinds[throttle.Low].Success)+0.3)
-				atLeast(t, "recommendations from the cache", rush.Kinds[throttle.Low].Cached, rush.Kinds[throttle.Low].Shed)
-			})
-		})
-	}
-}
-
 func TestOffAndOnAgain(t *testing.T) {
 	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
 		change(t, s, func(now *shop.Settings) { now.Load, now.Throttled = 4, false })

@@ -29,29 +29,35 @@ type visit struct {
 func (v *visit) serve(ctx context.Context) {
 	ctx, span := v.shop.tracer.Start(ctx, v.kind.Name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
-	counts := &v.shop.counts[v.kind.Priority]
-	counts.offered.Add(1)
+	v.count(func(k *KindTotals) { k.Offered++ })
 	if err := v.open(ctx); err != nil {
 		span.SetStatus(codes.Error, err.Error())
 	}
-	switch {
-	case !v.sent:
-		counts.shed.Add(1)
-	case v.served:
-		counts.served.Add(1)
-	default:
-		counts.rejected.Add(1)
-	}
-	if v.cached {
-		counts.cached.Add(1)
-	}
-	if v.waited > 0 {
-		counts.waits.Add(1)
-		counts.waited.Add(int64(v.waited))
-	}
+	v.count(func(k *KindTotals) {
+		switch {
+		case !v.sent:
+			k.Shed++
+		case v.served:
+			k.Served++
+		default:
+			k.Rejected++
+		}
+		if v.cached {
+			k.Cached++
+		}
+		if v.waited > 0 {
+			k.add(v.waited)
+		}
+	})
 }
 
-// open opens the visitor's page.
+// count changes the counts of the kind with the lock held.
+func (v *visit) count(change func(*KindTotals)) {
+	v.shop.counting.Lock()
+	defer v.shop.counting.Unlock()
+	change(&v.shop.kinds[v.kind.Priority])
+}
+
 func (v *visit) open(ctx context.Context) error {
 	switch v.kind.Priority {
 	case throttle.High:

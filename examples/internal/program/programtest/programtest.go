@@ -17,9 +17,11 @@ import (
 // Command is the function of a program that main calls. It returns the exit code.
 type Command func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 
-// Refuses tests that the command rejects arguments. Each error must contain the given text.
+// Refuses tests that the command rejects arguments: these, a flag that no program has, and a word. Each error must
+// contain the given text.
 func Refuses(t *testing.T, command Command, texts map[string]string) {
 	t.Helper()
+	texts["-verbose"], texts["fast"] = "flag provided but not defined: -verbose", `"fast" is not a flag`
 	for args, want := range texts {
 		var stdout, stderr strings.Builder
 		code := command(t.Context(), strings.Fields(args), &stdout, &stderr)
