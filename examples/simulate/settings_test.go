@@ -117,10 +117,10 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Certain: true, Settings: overload.Settings{
+	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Certain: true, Reports: true, Settings: overload.Settings{
 		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2, Background: 0.1,
 	}}
-	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, rejections that say that the backend is full, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
+	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, rejections that say that the backend is full, a backend that says its load, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
 	if got := changes(o); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -70,3 +70,19 @@ func TestFlagsOutOfTheirRange(t *testing.T) {
 		t.Errorf("-h: got error %v want flag.ErrHelp", err)
 	}
 }
+
+func TestListen(t *testing.T) {
+	listener, err := Listen("127.0.0.1:0", "-listen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	address := listener.Addr().String()
+	if _, err := Listen(address, "-listen"); err == nil || !strings.Contains(err.Error(), "cannot listen on "+address) || !strings.Contains(err.Error(), "with -listen") {
+		t.Errorf("%s again: got error %v want one with the address and the flag", address, err)
+	}
+	var d time.Duration
+	if err := Days(&d)("168h"); err != nil || d != 168*time.Hour {
+		t.Errorf("168h: got %v, error %v want it", d, err)
+	}
+}
