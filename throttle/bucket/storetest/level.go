@@ -155,28 +155,33 @@ func (v level) taken(o operation, w span, resolution int64) []level {
 	return some(level{at: now.moved(took), by: l})
 }
 
+// mostAhead is how far a level may be ahead of the time of a call: see refill. The time of a statement is that of
+// its begin, and while it waits for a row, others may begin new periods.
+const mostAhead = int64(time.Second)
+
 // takenFixed returns the possible levels after a Take from a Fixed bucket, in the same period or in
 // a later one.
 func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	l, d := o.request.Limit, o.decision
 	period, reset := int64(l.Period), int64(d.ResetAfter)
-	if reset > 2*period {
+	if reset > 2*period+mostAhead {
 		return nil
 	}
-	now := 4*period - reset // as if the period began at 3*period
+	at := (3 + reset/period) * period // as if the period began then
+	now := at + period - reset
 	var all []level
 	before := v.used
 	if before < 0 { // the answer shows it
 		before = max(0, l.Capacity-d.Remaining-d.Granted)
 	}
-	switch same := (store.Level{At: 3 * period, Used: before}); {
-	case reset == 0 && agrees(o, same, 3*period, resolution): // an unused bucket
+	switch same := (store.Level{At: at, Used: before}); {
+	case reset == 0 && agrees(o, same, at, resolution): // an unused bucket
 		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before, by: v.by})...)
 	case reset > 0 && agrees(o, same, now, resolution):
 		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted, by: l})...)
 	}
 	if reset == 0 {
-		now = 3 * period
+		now = at
 	}
 	if reset > period || !agrees(o, store.Level{}, now, resolution) { // not in a later period
 		return all

@@ -76,6 +76,29 @@ func TestCheck_AcceptsLinearizableHistories(t *testing.T) {
 	}
 }
 
+// TestCheck_AcceptsAStatementThatWaited has a call whose clock was read before two periods began that others have
+// counted in, as of a statement that waits for a row.
+func TestCheck_AcceptsAStatementThatWaited(t *testing.T) {
+	l := bucket.Limit{Capacity: 5, Period: 60 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
+	const origin = int64(1_800_000_000_000_000_000)
+	var v store.Level
+	call := func(called, read, returned time.Duration) operation {
+		o := operation{request: store.Request{Limit: l, Min: 1, Max: 1}, called: int64(called), returned: int64(returned)}
+		o.begun, o.ended = o.called, o.returned
+		v, o.decision = v.Take(l, origin+int64(read), 1, 1)
+		return o
+	}
+	const ms = time.Millisecond
+	all := []operation{call(0, ms, 2*ms), call(195*ms, 196*ms, 197*ms), call(10*ms, 12*ms, 210*ms)}
+	if err := check(all); err != nil {
+		t.Errorf("got %v want none", err)
+	}
+	all[2].decision.Remaining++
+	if check(all) == nil {
+		t.Error("a wrong answer was accepted")
+	}
+}
+
 // TestCheck_RejectsAWrongAnswer changes one answer of such a history, as if one more token had been
 // left.
 func TestCheck_RejectsAWrongAnswer(t *testing.T) {
