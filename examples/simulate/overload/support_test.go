@@ -2,7 +2,6 @@ package overload
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,20 +112,4 @@ func (w *watcher) Admit(throttle.Priority) (Token, bool) {
 
 func (w *watcher) End(t Token, o throttle.Outcome) {
 	w.ended = append(w.ended, ending{t.Promise.(int), w.env.Now(), o})
-}
-
-// bound is the range of a figure.
-type bound struct {
-	figure    string
-	low, high float64
-}
-
-// within checks that the figures of a run are in their bounds.
-func within(t *testing.T, run string, f Figures, bounds ...bound) {
-	t.Helper()
-	for _, b := range bounds {
-		if got := f.Values()[slices.Index(FigureNames(), b.figure)]; !(got >= b.low && got <= b.high) {
-			t.Errorf("%s: %s is %.3f, want %v to %v", run, b.figure, got, b.low, b.high)
-		}
-	}
 }
