@@ -71,12 +71,11 @@ test-all: test test-services api-check compat lint long fuzz soak ## before a re
 gofmt: # every file is formatted
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
 
-# Both with the race detector, so that what they compile is what the unit tests compile.
 alone: # each module without the workspace, as users build it: vet compiles what is imported, and type-checks the rest
-	$(call each,$(filter-out $(SERVICES),$(ALL_MODULES)),GOWORK=off CGO_ENABLED=1 go vet $(RACE) ./...)
+	$(call each,$(filter-out $(SERVICES),$(ALL_MODULES)),GOWORK=off go vet ./...)
 
 staticcheck: # one run in the workspace: it reads the packages that all modules import once
-	CGO_ENABLED=1 GOFLAGS="$$(go env GOFLAGS) $(RACE)" go run -race=false $(STATICCHECK) $(call packages,$(UNIT))
+	go run $(STATICCHECK) $(call packages,$(UNIT))
 
 # Without the vet of go test, because alone vets. The examples first: the longest test is there.
 unit:
