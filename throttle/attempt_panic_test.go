@@ -85,13 +85,13 @@ func (c *foreign) play(t *testing.T, name string, exit func(), do func(*throttle
 	w.want(t, c.told...)
 	if c.hook == "" {
 		for _, e := range w.fellBack {
-			equal(t, "error that FellBack is told", e.Err, throttle.ErrPanicked)
+			equal(t, "error that FellBack receives", e.Err, throttle.ErrPanicked)
 			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(c.outcome, throttle.FaultPanic), 1)
 		}
 		for _, e := range w.finished {
-			equal(t, "error that Finished is told", e.Err, throttle.ErrPanicked)
-			equal(t, "outcome that Finished is told", e.Outcome, c.outcome)
-			equal(t, "fault that Finished is told", e.Fault, c.fault)
+			equal(t, "error that Finished receives", e.Err, throttle.ErrPanicked)
+			equal(t, "outcome that Finished receives", e.Outcome, c.outcome)
+			equal(t, "fault that Finished receives", e.Fault, c.fault)
 		}
 	}
 	got := tier(th, throttle.High)
@@ -140,7 +140,7 @@ func (w *wreck) maybe() {
 	}
 }
 
-// callLog counts what the hooks are told of one call. It travels in the call's context.
+// callLog counts what the hooks receive of one call. It travels in the call's context.
 type callLog struct{ shed, started, fellBack, finished int }
 
 type callLogKey struct{}
@@ -167,7 +167,7 @@ func accidentProne(w *wreck) throttle.Hooks {
 }
 
 // TestEveryStartHasOneFinish lets everything that a call runs, hooks and classifier included, panic or leave its goroutine at
-// random: Finished is told once for each Started, no call stays in flight, and each is in the totals once.
+// random: Finished comes once for each Started, no call stays in flight, and each is in the totals once.
 func TestEveryStartHasOneFinish(t *testing.T) {
 	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
 		t.Run(mode.String(), func(t *testing.T) {

@@ -111,7 +111,7 @@ func TestTheDurationOfACallEndsWithItsOutcome(t *testing.T) {
 	})
 }
 
-// However an answered call ends, it keeps the outcome of its answer; what Finished is told is the error of the end.
+// However an answered call ends, it keeps the outcome of its answer; Finished receives the error of the end.
 func TestTheEndOfAnAnsweredCallChangesNothing(t *testing.T) {
 	for name, end := range map[string]struct {
 		how  func(throttle.Call)

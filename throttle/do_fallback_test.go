@@ -58,9 +58,9 @@ func TestTheFallbackServesACallThatFailed(t *testing.T) {
 			w.want(t, "started", "fell back", "finished", "started", "fell back", "finished")
 			for i := range w.finished {
 				w.finished[i].Duration = 0
-				equal(t, "what FellBack is told", w.fellBack[i],
+				equal(t, "what FellBack receives", w.fellBack[i],
 					throttle.FallbackEvent{Throttle: th, Priority: throttle.High, Outcome: c.outcome, Err: c.left})
-				equal(t, "what Finished is told", w.finished[i], throttle.FinishEvent{
+				equal(t, "what Finished receives", w.finished[i], throttle.FinishEvent{
 					Throttle: th, Priority: throttle.High, Outcome: c.outcome, Fault: c.fault, Err: c.left, FellBack: true,
 				})
 			}

@@ -254,7 +254,7 @@ func TestUsesAtOneInstantCountInTheirOrder(t *testing.T) {
 	})
 }
 
-// TestAGroupFromOutsideABubble: nobody is idle because the clock is odd.
+// TestAGroupFromOutsideABubble: no member is idle because the clock is odd.
 func TestAGroupFromOutsideABubble(t *testing.T) {
 	var r register
 	g := newGroup(t, r.config, throttle.GroupConfig{Idle: time.Minute})

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// moments is a call, and what the hooks and its functions are told, in order. The calls before it have made the
+// moments is a call, and what the hooks and its functions receive, in order. The calls before it have made the
 // probability 0.5, or 0.84 for rejections above.
 type moments struct {
 	mode     throttle.Mode
@@ -160,7 +160,7 @@ func (c *moments) play(t *testing.T, form string) {
 	equal(t, "in flight after it", inFlight(th), 0)
 }
 
-// TestTheClockIsReadTwiceOnlyForFinished guards the price of a duration that nobody asks for.
+// TestTheClockIsReadTwiceOnlyForFinished guards the price of a duration that no hook asks for.
 func TestTheClockIsReadTwiceOnlyForFinished(t *testing.T) {
 	for _, c := range []struct {
 		name  string

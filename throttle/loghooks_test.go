@@ -299,7 +299,7 @@ func TestLogHooks_gate(t *testing.T) {
 	})
 }
 
-// TestLogHooks_timer counts how often the clock of a throttle that nobody calls is read, which LogHooks does
+// TestLogHooks_timer counts how often the clock of a throttle without calls is read, which LogHooks does
 // each time it looks whether the shedding has stopped.
 func TestLogHooks_timer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,7 +85,7 @@ func countsOf(p throttle.PriorityStats) counts {
 	return c
 }
 
-// audit counts what the hooks are told. What one call is told of is put together by way of its context.
+// audit counts what the hooks receive. The events of one call are put together by way of its context.
 type audit struct {
 	mu         sync.Mutex
 	byPriority [throttle.StandardPriorities]counts

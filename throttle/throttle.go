@@ -185,11 +185,11 @@ func (t *Throttle) snapshot() ([]window.Counts, *stance, []estimate) {
 	counts := make([]window.Counts, 3*n)
 	r := window.Reading{Span: counts[:n], Recent: counts[n : 2*n], Ever: counts[2*n:]}
 	estimates := make([]estimate, t.priorities)
-	t.window.ReadAt(now, r)
 	if t.stance.Load().inAlert() {
 		t.decisions.Refresh(now)
 	}
-	s := t.stance.Load()
+	s := t.stance.Load() // before the totals, which are never less than those that it remembers
+	t.window.ReadAt(now, r)
 	t.estimate(r, t.tuning.Load(), s, estimates)
 	t.obey(estimates, now)
 	return r.Span, s, estimates

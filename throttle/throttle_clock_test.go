@@ -96,7 +96,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 	d.tear()
 	synctest.Test(t, func(t *testing.T) {
 		early.Done(nil)
-		equal(t, "what is told of a call that ends before it has begun", d.tear()[0], "finished medium accepted none after 0s: <nil>")
+		equal(t, "the event of a call that ends before it has begun", d.tear()[0], "finished medium accepted none after 0s: <nil>")
 		equal(t, "window, kept across the border", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 10})
 		equal(t, "probability, kept across the border", th.RejectionProbability(throttle.Low), 0.5)
 		for range 20 {

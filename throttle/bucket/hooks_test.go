@@ -118,7 +118,7 @@ func TestHooks_ContextOfStoreCalled(t *testing.T) {
 		close(gate)
 		synctest.Wait()
 		if !reflect.DeepEqual(of, []any{7, nil}) || l.Stats().AwaitingStore != 0 {
-			t.Errorf("asked with %v, want the first's and nobody's; %+v", of, l.Stats())
+			t.Errorf("asked with %v, want the first's and no other's; %+v", of, l.Stats())
 		}
 	})
 }

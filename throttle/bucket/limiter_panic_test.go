@@ -48,7 +48,7 @@ func TestLimiter_PanicOfLimitForInWait(t *testing.T) {
 			all.Wait()
 			hot.Store(false)
 			if s := l.Stats(); s.Waiting != 0 || s.HookPanics != 0 || told.Load() != 3 {
-				t.Errorf("got %+v, %d told want nobody waiting, three told", s, told.Load())
+				t.Errorf("got %+v, %d told want no caller waiting, three hooks called", s, told.Load())
 			}
 			if err := l.Wait(t.Context(), "k", 1); err != nil {
 				t.Errorf("the next: got %v want nil", err)
