@@ -14,9 +14,9 @@ const (
 	measure = 8 * time.Second
 )
 
-// allRows returns the rows in the order of issue 37, and those of issue 44.
+// allRows returns the rows in the order of issue 37, and those of issues 41 and 44.
 func allRows() []row {
-	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), otherWorkRows(), memoryRows(), tenantRows())
+	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), waitRows(), otherWorkRows(), memoryRows(), tenantRows())
 }
 
 func steady(name string, rate float64, bounds ...bound) row {
@@ -104,6 +104,36 @@ func protocolRows() []row {
 		atThree("gRPC, 1 connection", func(s *shape) { s.Protocol, s.Connections = protocolGRPC, 1 }),
 		atThree("gRPC, 50 connections", func(s *shape) { s.Protocol, s.Connections = protocolGRPC, 50 }),
 		atThree("Connect", func(s *shape) { s.Protocol = protocolConnect }),
+	}
+}
+
+// waitRows have requests that wait for something in the server: a full pool, a lock. Nothing is set for that.
+func waitRows() []row {
+	const calm, full = 20 * time.Second, 20 * time.Second
+	pool := func(s *shape) { s.Waits, s.Slots, s.Work = 50*time.Millisecond, 10, 0 }
+	lock := func(s *shape) { s.Waits, s.Slots, s.Work = 5*time.Millisecond, 1, 0 }
+	at := func(name string, rate float64, warm time.Duration, change func(*shape), bounds ...bound) row {
+		r := steady(name, rate, bounds...).on(change)
+		r.subjects = []string{subjectOurs, subjectNone, subjectFailsafe}
+		r.warm, r.length = warm, full
+		r.phases = func(capacity float64) []phase {
+			return []phase{{length: warm, rate: capacity / 2}, {length: full, rate: rate * capacity}}
+		}
+		return r
+	}
+	slower := at("ten times as slow, not full, 0.5x", 0.5, calm, func(s *shape) {
+		s.Waits, s.Slowdown, s.Work = 50*time.Millisecond, calm, 0
+	}, shedAtMost(1))
+	slower.length, slower.rateOfAll, slower.goodOfAll = time.Minute, true, true
+	slower.phases = nil
+	six := steady("pool of 10, 6x", 6, goodAtLeast(88), highAtLeast(95)).on(pool)
+	return []row{
+		six,
+		at("pool of 10, 3x", 3, calm, pool, goodAtLeast(92), highAtLeast(95), successAtLeast(throttle.Important, 90)),
+		at("pool of 10, start, 3x", 3, 0, pool, goodAtLeast(80), highAtLeast(85)),
+		at("lock of 5ms, 3x", 3, calm, lock, goodAtLeast(88), highAtLeast(95)),
+		at("lock of 5ms, start, 3x", 3, 0, lock, goodAtLeast(75), highAtLeast(85)),
+		slower,
 	}
 }
 

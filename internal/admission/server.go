@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -32,6 +33,35 @@ type worker struct {
 	shape  shape
 	burner burner
 	heap   []*[64]*byte
+	slots  chan struct{} // nil without Slots
+	began  time.Time
+}
+
+func newWorker(s shape, perMillisecond float64) *worker {
+	w := &worker{shape: s, burner: burner{perMillisecond: perMillisecond}, began: time.Now()}
+	if s.Slots > 0 {
+		w.slots = make(chan struct{}, s.Slots)
+	}
+	w.fill()
+	return w
+}
+
+// wait does what uses no processor: it waits for a slot, and keeps it for a time. It returns false if the caller has left.
+func (w *worker) wait(ctx context.Context) bool {
+	if w.slots != nil {
+		select {
+		case w.slots <- struct{}{}:
+			defer func() { <-w.slots }()
+		case <-ctx.Done():
+			return false
+		}
+	}
+	waits := w.shape.Waits
+	if w.shape.Slowdown > 0 && time.Since(w.began) > w.shape.Slowdown {
+		waits *= 10
+	}
+	time.Sleep(waits)
+	return true
 }
 
 func (w *worker) do(p throttle.Priority) {
@@ -58,8 +88,7 @@ func (w *worker) fill() {
 
 func serve(spec serverSpec) error {
 	runtime.GOMAXPROCS(spec.Shape.Procs)
-	w := &worker{shape: spec.Shape, burner: burner{perMillisecond: spec.PerMillisecond}}
-	w.fill()
+	w := newWorker(spec.Shape, spec.PerMillisecond)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -80,6 +109,9 @@ func service(spec serverSpec, w *worker) (func(net.Listener) error, error) {
 	switch spec.Shape.Protocol {
 	case protocolHTTP, protocolHTTP2:
 		handler, err := guardHTTP(spec, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if !w.wait(r.Context()) {
+				return
+			}
 			w.do(priorityOf(r))
 			fmt.Fprintln(rw, "done")
 		}))

@@ -21,6 +21,9 @@ type shape struct {
 	Procs       int           // GOMAXPROCS; with 2 the load runs on the same two processors
 	Connections int           // of the load; 0 for as many as it needs
 	LowWaits    time.Duration // Low requests wait this long and use no processor
+	Waits       time.Duration // each request waits this long and uses no processor
+	Slots       int           // requests that may wait at once, as with a pool of connections; 0 for all
+	Slowdown    time.Duration // after which Waits is ten times as long
 	Allocates   int           // bytes that a request allocates
 	Heap        int           // bytes that live as long as the process
 	Background  int           // goroutines that never rest, per processor
@@ -31,7 +34,7 @@ func plain() shape { return shape{Protocol: protocolHTTP, Work: 5 * time.Millise
 
 // alone returns the shape in which requests have the processors for themselves.
 func (s shape) alone() shape {
-	s.Background, s.Neighbour, s.LowWaits = 0, false, 0
+	s.Background, s.Neighbour, s.LowWaits, s.Slowdown = 0, false, 0, 0
 	return s
 }
 
@@ -40,7 +43,7 @@ func (s shape) calibration() (workers int, length time.Duration) {
 	switch {
 	case s.Heap > 0:
 		return 8, 8 * time.Second // a few cycles of the garbage collector
-	case s.Background > 0:
+	case s.Background > 0, s.Waits > 0:
 		return 16, 3 * time.Second
 	default:
 		return 8, 3 * time.Second
@@ -58,6 +61,9 @@ func (s shape) processors() string {
 // String names what differs from the usual, for the line of its capacity.
 func (s shape) String() string {
 	text := fmt.Sprintf("%s, handler %v, GOMAXPROCS %d", s.Protocol, s.Work, s.Procs)
+	if s.Waits > 0 {
+		text += fmt.Sprintf(", waits %v, %d at once", s.Waits, s.Slots)
+	}
 	if s.Connections > 0 {
 		text += fmt.Sprintf(", %d connections", s.Connections)
 	}
