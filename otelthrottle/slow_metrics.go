@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// slowRows returns the metrics of what Config.Slow does, for names with it, and of the open calls of all names.
+// slowRows returns the metrics of what Slow does, for names with a set or learned one, and of the open calls of all names.
 func slowRows() []row[throttleSum] {
 	watched := func(sum *throttleSum) bool { return sum.slow.throttles > 0 }
 	return []row[throttleSum]{
@@ -52,19 +52,19 @@ func slowRows() []row[throttleSum] {
 		},
 		{
 			kind: gauge, name: semconv.MetricSlowFull, unit: "{throttle}",
-			help: "Throttles with SlowAuto that have found calls waiting in a queue.", when: watched,
+			help: "Throttles with a learned Slow that have found calls waiting in a queue.", when: watched,
 			read: func(sum *throttleSum, to *output) { to.number(sum.slow.full) },
 		},
 	}
 }
 
-// slowSum is the present state of the open throttles of one name with Config.Slow or SlowAuto. Its
-// open also counts the calls of throttles without them.
+// slowSum is the present state of the open throttles of one name with a set or learned Slow. Its open also counts the
+// calls of throttles without it.
 type slowSum struct {
 	throttles                   int     // with Config.Slow, or with a learned one
 	configured, learned, oldest float64 // the highest
 	open                        int64
-	full                        int64 // throttles whose SlowAuto has found a queue
+	full                        int64 // throttles with a learned one that have found a queue
 }
 
 func (s *slowSum) add(stats *throttle.SlowStats) {

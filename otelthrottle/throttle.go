@@ -151,11 +151,14 @@ func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum 
 	return sum
 }
 
-// unanswered returns how many calls have no answer, and with Config.Slow were not written off. Streams
+// unanswered returns how many calls have no answer, and with a set Slow were not written off. Streams
 // that had their answer are in flight, but count as ended.
 func unanswered(stats *throttle.Stats) (n int64) {
-	if stats.Slow.Slow > 0 {
-		return stats.Slow.Open
+	switch slow := &stats.Slow; {
+	case slow.Auto && slow.Slow > 0:
+		return slow.Open + slow.WrittenOff
+	case slow.Slow > 0:
+		return slow.Open
 	}
 	for i := range stats.Priorities {
 		p := &stats.Priorities[i]

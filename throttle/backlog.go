@@ -8,37 +8,43 @@ const (
 	// A backend is full too if that many calls, and at least this share of the ended ones, ended late and
 	// without an answer in 2 s.
 	fewFailed, leastFailed = 5, 0.25
-	// It was not full if it accepts less than this share of what it accepted when its calls began to be
-	// limited: a full one accepts as many as before. Fewer than fewKept calls say nothing. Times that grow
-	// say nothing for afterRelease, because they may be those of the calls that come back.
-	leastKept, fewKept = 0.5, 100
+	// It was not full if it accepts less than this share of what it accepted two seconds before, while its calls are
+	// limited: a full one accepts as many as before. Fewer than fewKept calls say nothing. What it accepted before
+	// falls by slowlyLess at most in two seconds. Times that grow say nothing for afterRelease, because they may
+	// be those of the calls that come back.
+	leastKept, fewKept = 0.6, 100
+	slowlyLess         = 0.8
 	afterRelease       = 10 * time.Second
-	// What was found is forgotten if no call was late for this long.
+	// What was found is forgotten if there was hardly a queue for this long, and the policy did not shed.
 	backlogMemory = 10 * time.Second
 )
 
 // backlog is what a gate has found out about a queue in the backend, with Config.SlowAuto.
 type backlog struct {
 	found bool
-	seen  time.Duration // when many calls were late last
-	since time.Duration // when it was found
-	rate  float64       // accepted calls per second then
+	seen  time.Duration // when it lasted last
+	since time.Duration // when rate was measured
+	rate  float64       // accepted calls per second
 	quiet time.Duration // until then, times that grow say nothing
 }
 
-// findBacklog reports whether late calls wait in a queue. Suspected reports whether many are late.
-func (g *gate) findBacklog(now time.Duration, suspected bool) bool {
+// findBacklog reports whether late calls wait in a queue. Suspected means that many are late, and lasts that a queue
+// which was found is still there.
+func (g *gate) findBacklog(now time.Duration, suspected, lasts bool) bool {
 	b, short, span := &g.backlog, g.last.minus(g.before(shortMarks)), g.shortSpan(now)
-	grew := g.trend.take()
+	grew, rate := g.trend.take(), sum(short.accepted[:])/span.Seconds()
 	switch {
 	case b.found && b.collapses(now, span, &short):
 		*b = backlog{quiet: now + afterRelease}
-	case b.found && suspected:
+	case b.found && lasts:
 		b.seen = now
+		if now-b.since > span {
+			b.since, b.rate = now, max(slowlyLess*b.rate, rate)
+		}
 	case b.found:
 		b.found = now-b.seen <= backlogMemory
 	case suspected && (grew && now >= b.quiet || short.fails()):
-		*b = backlog{found: true, seen: now, since: now, rate: sum(short.accepted[:]) / span.Seconds()}
+		*b = backlog{found: true, seen: now, since: now, rate: rate}
 	}
 	g.full.Store(b.found)
 	return b.found

@@ -25,7 +25,7 @@ func TestGate_findBacklog(t *testing.T) {
 		"a sixth fails":              {{seconds: 4, accepted: 10, failed: 2, late: true}},
 		"one fails in two seconds":   {{seconds: 4, accepted: 0.5, failed: 0.5, late: true}},
 		"accepts as many":            {queue, {seconds: 8, accepted: 100, late: true, want: true}},
-		"accepts a little less":      {queue, {seconds: 8, accepted: 60, late: true, want: true}},
+		"accepts a little less":      {queue, {seconds: 8, accepted: 70, late: true, want: true}},
 		"accepts much less":          {queue, {seconds: 8, accepted: 40, late: true}},
 		"accepts much less, of few":  {{seconds: 4, accepted: 20, late: true, grew: true, want: true}, {seconds: 8, accepted: 8, late: true, want: true}},
 		"grows again soon":           {queue, {seconds: 4, accepted: 40, late: true}, {seconds: 3, accepted: 40, late: true, grew: true}},
@@ -45,7 +45,7 @@ func TestGate_findBacklog(t *testing.T) {
 				g.last.accepted[0] += s.accepted / 2
 				g.last.failed += s.failed / 2
 				g.trend.grew = s.grew
-				g.findBacklog(now, s.late)
+				g.findBacklog(now, s.late, s.late)
 			}
 			if got := g.full.Load(); got != s.want {
 				t.Errorf("%s, step %d: found %v want %v", name, i, got, s.want)

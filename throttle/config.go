@@ -59,10 +59,11 @@ type Config struct {
 	// Mode selects whether decisions are enforced. Default [ModeEnforce]. [Throttle.Tune] changes
 	// it at run time.
 	Mode Mode
-	// Slow is how long a call may be open before it is late, 1 ms to 1 h. Default 0: off, unless SlowAuto
-	// learns it. A negative value turns both off. It protects a backend that becomes slow, but neither
-	// rejects calls nor runs into deadlines. Choose twice the 99th percentile of good days, and more than
-	// the longest pause that you accept.
+	// Slow is how long a call may be open before it is late, 1 ms to 1 h. Default 0: it is learned for
+	// calls that this process serves, those of [Throttle.AdmitLocal] and [Throttle.DoLocal], if the policy
+	// is [Tiered]; for calls to other processes it is off. See SlowAuto. A negative value turns it off.
+	// It protects a backend that becomes slow, but neither rejects calls nor runs into deadlines. Choose
+	// twice the 99th percentile of good days, and more than the longest pause that you accept.
 	//
 	// One late call in three counts as rejected when it becomes late, whatever its outcome is. A call
 	// that is open for 10 s, or for 20 times Slow if that is more, counts as rejected, because it may
@@ -79,14 +80,16 @@ type Config struct {
 	// it at run time.
 	SlowGate Mode
 	// SlowAuto learns Slow from the calls that the backend accepts, and separates a full backend from one that
-	// only became slower. Default false. It has no effect if Slow is set or negative.
+	// only became slower. A throttle that serves calls does so without it. Default false: calls to other
+	// processes have no Slow unless it is set. It has no effect if Slow is set or negative.
 	//
 	// A call is late after five times the mean time of a call in the last minute. Late calls count as
-	// rejected, and SlowGate limits how many are open, only once they have been found to wait in a queue: the
-	// times of all late calls grow, one after the other, or a quarter of the calls in 2 s end late and without
-	// an answer. A backend whose calls take ten times as long, but not longer and longer, is not shed from.
-	// [SlowStats] has what was learned and found. It costs what Slow costs, and two counters per call.
-	// [Throttle.Tune] changes it at run time.
+	// rejected, and SlowGate limits how many are open, only once they have been found to wait in a queue: all
+	// calls are late, and more begin than end, while as many end as usual; or the times of all late calls grow,
+	// one after the other; or a quarter of the calls in 2 s end late and without an answer. Then the policy
+	// keeps the queue short. A backend whose calls take ten times as long, but not longer and longer, is not
+	// shed from. [SlowStats] has what was learned and found. It costs what Slow costs, and two counters per
+	// call. [Throttle.Tune] changes it at run time.
 	SlowAuto bool
 	// ProcessorWait is how long a request may wait for a processor of this process, 1 ms to 10 s.
 	// Default 30 ms. If more waits, calls that this process serves are shed, lowest priorities first:

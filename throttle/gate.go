@@ -26,6 +26,10 @@ const (
 	// Otherwise a call of another priority could block it if the limit is 1.
 	extraOfTop = 2
 
+	// With Config.SlowAuto the backend is taken to accept this share of the usual calls at least. If its calls became
+	// longer than T, the limit would fall to 0 otherwise.
+	leastOfUsual = 0.8
+
 	noLimit = math.MaxInt64
 )
 
@@ -37,11 +41,13 @@ type gate struct {
 
 	// Of the watches with Config.SlowAuto:
 	full   atomic.Bool  // late calls wait in a queue
+	room   atomic.Int64 // calls that the backend accepts in T
 	failed atomic.Int64 // late calls that ended without an answer
 	trend  trend
 
 	mu      sync.Mutex
 	backlog backlog
+	length  smoothed        // of the queue
 	at      int64           // number of the current half second
 	marks   [numMarks]marks // totals at the begin of half seconds
 	last    marks           // totals at the last update
@@ -65,8 +71,8 @@ func (g *gate) open(accepted [MaxPriorities]window.Counts) {
 }
 
 // update computes the limits of a watch from the totals of accepted calls and from the late calls that
-// were found.
-func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *late.Found) {
+// were found. InAlert means that the policy sheds.
+func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *late.Found, inAlert bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mark(int64(now / markLength))
@@ -80,7 +86,10 @@ func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *
 	rate := sum(short.accepted[:]) / (shortMarks * markLength).Seconds()
 	holds := f.Open > 0
 	if w.learner != nil {
-		holds = g.findBacklog(now, holds && tooLate(&short, &long, len(accepted)-1)) && holds
+		rate = max(rate, leastOfUsual*w.learner.usualRate())
+		g.room.Store(int64(rate * w.slow.Seconds()))
+		lasts := g.length.add(now, w.queueLength()) >= leastLength || inAlert
+		holds = g.findBacklog(now, holds && tooLate(&short, &long, len(accepted)-1), lasts) && holds
 	}
 	for p := range accepted {
 		limit := int64(noLimit)

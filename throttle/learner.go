@@ -28,12 +28,14 @@ const (
 type learner struct {
 	learned atomic.Int64 // a time.Duration, or 0 before the end of the first period
 	due     atomic.Int64 // time of the next update
+	usual   atomic.Int64 // accepted calls in 1000 s, in the last period that taught something
 	stripes []durationSum
 
 	mu      sync.Mutex
 	sum     time.Duration // of the period, without those in stripes
 	calls   uint64
-	before  window.Counts // totals at the begin of the period
+	began   time.Duration // the period
+	before  window.Counts // totals then
 	means   [numPeriods]time.Duration
 	periods int // all periods that means has had
 }
@@ -47,7 +49,7 @@ type durationSum struct {
 
 // newLearner returns a learner that begins at now, when the totals of calls are before.
 func newLearner(now time.Duration, before window.Counts, stripes int) *learner {
-	l := &learner{stripes: make([]durationSum, stripes), before: before}
+	l := &learner{stripes: make([]durationSum, stripes), began: now, before: before}
 	length, _ := l.period()
 	l.due.Store(int64(now + length))
 	return l
@@ -56,12 +58,17 @@ func newLearner(now time.Duration, before window.Counts, stripes int) *learner {
 // teach lets the learner learn from the call, which had no answer for d, until now.
 func (a *attempt) teach(now, d time.Duration, accepted bool) {
 	w, t := a.watch, a.throttle
+	if latest := t.watch.Load(); latest != nil && latest.gate == w.gate {
+		w = latest // it may have learned again
+	}
 	isLate := w.slow > 0 && d > w.slow
 	switch {
 	case accepted:
 		w.learner.stripes[a.stripe].add(d, time.Duration(w.learner.learned.Load()))
 		if isLate {
-			w.gate.trend.add(now, d, w.slow, t.allAccepted)
+			w.gate.trend.add(now, d, w.slow, w.learner.usualRate(), func() census {
+				return census{now, t.allAccepted(), w.openCalls()}
+			})
 		}
 	case isLate:
 		w.gate.failed.Add(1)
@@ -103,9 +110,10 @@ func (l *learner) update(now time.Duration, totals window.Counts) (learns bool) 
 		return false // the period goes on
 	default:
 		l.learn(l.sum / time.Duration(l.calls))
+		l.usual.Store(int64(1000 * float64(l.calls) / (now - l.began).Seconds()))
 		learns = true
 	}
-	l.before, l.sum, l.calls = totals, 0, 0
+	l.began, l.before, l.sum, l.calls = now, totals, 0, 0
 	return learns
 }
 
@@ -119,6 +127,9 @@ func (l *learner) period() (length time.Duration, calls uint64) {
 	}
 	return learningPeriod, leastLearnedFrom
 }
+
+// usualRate returns the accepted calls per second of the last period that taught something.
+func (l *learner) usualRate() float64 { return float64(l.usual.Load()) / 1000 }
 
 // collect moves the sums of the stripes to the sum of the period.
 func (l *learner) collect() {

@@ -66,9 +66,12 @@ func TestSlowAutoLearns(t *testing.T) {
 	}
 }
 
+// doer is Do or DoLocal.
+type doer func(context.Context, throttle.Priority, func(context.Context) error, ...throttle.Fallback) error
+
 // load has many callers of a backend for 20 s, each of which waits for a second. It returns the share of the calls of High
 // that were answered in time after the first 5 s.
-func load(t *testing.T, th *throttle.Throttle, rate int, serve func(ctx context.Context) error) float64 {
+func load(t *testing.T, do doer, rate int, serve func(ctx context.Context) error) float64 {
 	t.Helper()
 	var callers sync.WaitGroup
 	var made, answered atomic.Int64
@@ -81,7 +84,7 @@ func load(t *testing.T, th *throttle.Throttle, rate int, serve func(ctx context.
 		callers.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			err := th.Do(ctx, p, serve)
+			err := do(ctx, p, serve)
 			if p == throttle.High && counts {
 				made.Add(1)
 				if err == nil {
@@ -115,25 +118,33 @@ func slower(d *atomic.Int64) func(context.Context) error {
 	return func(context.Context) error { time.Sleep(time.Duration(d.Load())); return nil }
 }
 
-// TestSlowAuto_full: a pool with three times its load. High is served, and without SlowAuto it is not.
+// TestSlowAuto_full: a pool with three times its load. High is served, and without SlowAuto it is not, except by a throttle
+// that serves calls.
 func TestSlowAuto_full(t *testing.T) {
 	for _, tt := range []struct {
 		c           throttle.Config
+		serves      bool
 		least, most float64
 		full        bool
 		would       bool // be refused, by a gate that only counts
 	}{
-		{throttle.Config{SlowAuto: true}, 0.94, 1, true, false},
-		{throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}, 0, 1, true, true},
-		{throttle.Config{}, 0, 0.91, false, false},
-		{throttle.Config{SlowAuto: true, Slow: -1}, 0, 0.91, false, false},
+		{throttle.Config{SlowAuto: true}, false, 0.94, 1, true, false},
+		{throttle.Config{}, true, 0.94, 1, true, false},
+		{throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}, false, 0, 1, true, true},
+		{throttle.Config{}, false, 0, 0.91, false, false},
+		{throttle.Config{SlowAuto: true, Slow: -1}, false, 0, 0.91, false, false},
+		{throttle.Config{Slow: -1}, true, 0, 0.91, false, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tt.c.Rand = rand.Float64
+			tt.c.Rand, tt.c.ProcessorWait = rand.Float64, -1
 			th, backend := buildTiered(t, tt.c), slots()
-			load(t, th, 100, backend)
+			do := th.Do
+			if tt.serves {
+				do = th.DoLocal
+			}
+			load(t, do, 100, backend)
 			equal(t, "full at half the load", th.Stats().Slow.Full, false)
-			got := load(t, th, 600, backend)
+			got := load(t, do, 600, backend)
 			if got < tt.least || got > tt.most {
 				t.Errorf("%+v: %.3f of High succeeded, want %v to %v", tt.c, got, tt.least, tt.most)
 			}
@@ -141,7 +152,7 @@ func TestSlowAuto_full(t *testing.T) {
 			low := tier(th, throttle.Low)
 			equal(t, "refused", low.Shed.Count(throttle.CauseLimit) > 0, tt.full && !tt.would)
 			equal(t, "would refuse", low.Slow.WouldRefuse > 0, tt.would)
-			load(t, th, 100, backend)
+			load(t, do, 100, backend)
 			equal(t, "full after it", th.Stats().Slow.Full, false)
 		})
 	}
@@ -150,12 +161,12 @@ func TestSlowAuto_full(t *testing.T) {
 // TestSlowAuto_slower: a backend that is ten times as slow, but not full. No call is shed, nor counted as rejected.
 func TestSlowAuto_slower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := buildTiered(t, throttle.Config{SlowAuto: true})
+		th := buildTiered(t, throttle.Config{ProcessorWait: -1})
 		var d atomic.Int64
 		d.Store(int64(50 * time.Millisecond))
-		load(t, th, 100, slower(&d))
+		load(t, th.DoLocal, 100, slower(&d))
 		d.Store(int64(500 * time.Millisecond))
-		equal(t, "High", load(t, th, 100, slower(&d)), 1)
+		equal(t, "High", load(t, th.DoLocal, 100, slower(&d)), 1)
 		low := tier(th, throttle.Low)
 		equal(t, "late", low.Slow.Late > 500, true)
 		equal(t, "shed", low.Shed.Sum(), 0)
@@ -179,6 +190,22 @@ func TestSlowAuto_neverWritesOffAsRejected(t *testing.T) {
 		}
 		equal(t, "open", th.Stats().Slow.Open+th.Stats().Slow.WrittenOff, 0)
 	})
+}
+
+// TestSlowAuto_ofServers: a throttle learns Slow from its first call that this process serves on, but not with the
+// policy SRE.
+func TestSlowAuto_ofServers(t *testing.T) {
+	for policy, want := range map[throttle.Policy]bool{throttle.Tiered: true, throttle.SRE: false} {
+		th := buildTiered(t, throttle.Config{Policy: policy})
+		times(1, th, throttle.High, nil)
+		equal(t, "a client", th.Stats().Slow, throttle.SlowStats{})
+		call, err := th.AdmitLocal(t.Context(), throttle.High)
+		equal(t, "AdmitLocal", err, nil)
+		call.Done(nil)
+		equal(t, "a server", th.Stats().Slow.Auto, want)
+		equal(t, "Tune", th.Tune(throttle.Patch{Slow: new(throttle.Duration(-1))}), nil)
+		equal(t, "off", th.Stats().Slow, throttle.SlowStats{})
+	}
 }
 
 func TestTuneSlowAuto(t *testing.T) {

@@ -20,12 +20,22 @@ const (
 // message that it consumes. It also sheds calls while requests wait too long for a processor, see
 // [Config.ProcessorWait]. Call it before the work begins.
 func (t *Throttle) AdmitLocal(ctx context.Context, p Priority) (Call, error) {
+	t.beginToServe()
 	return t.admit(ctx, p, t.localDemand())
 }
 
 // DoLocal is [Throttle.Do] for work that this process does itself, see [Throttle.AdmitLocal].
 func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
+	t.beginToServe()
 	return t.do(ctx, p, fn, fallback, t.localDemand())
+}
+
+// beginToServe notes that the throttle serves calls: with Tiered it learns Slow then. See Config.Slow.
+func (t *Throttle) beginToServe() {
+	if t.valid() && !t.serves.Load() {
+		t.serves.Store(true)
+		t.watchSlow()
+	}
 }
 
 // localDemand returns what counts the calls that this process serves, or nil.
@@ -80,9 +90,6 @@ func (u *Tuning) processorWait() time.Duration {
 // because requests wait for a processor. The window does not count that: it says nothing about how
 // calls end.
 func (a *attempt) enterProcess(local *processor.Demand) error {
-	if !a.throttle.serves.Load() {
-		a.throttle.serves.Store(true)
-	}
 	drop := local.Enter(int(a.stripe), int(a.priority))
 	if drop == 0 {
 		return nil

@@ -18,6 +18,7 @@ const (
 type watch struct {
 	slow    time.Duration
 	ring    *late.Ring // nil if slow is 0: it is not learned yet
+	before  *late.Ring // with the calls that began before slow was learned again, or nil
 	gate    *gate
 	learner *learner // nil with Tuning.Slow
 	totals  *slowCounters
@@ -28,13 +29,13 @@ type slowCounters struct {
 	late, booked, lost, refused, wouldRefuse [MaxPriorities]atomic.Uint64
 }
 
-// watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed. It also stores CanceledAfter.
+// watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed, or if the throttle begins to serve calls. It also stores CanceledAfter.
 func (t *Throttle) watchSlow() {
 	t.watching.Lock()
 	defer t.watching.Unlock()
 	u, old := t.tuning.Load(), t.watch.Load()
 	t.canceledAfter.Store(int64(max(0, u.CanceledAfter)))
-	learns := u.SlowAuto && u.Slow == 0
+	learns := u.Slow == 0 && (u.SlowAuto || t.serves.Load() && t.policy == Tiered)
 	switch {
 	case u.Slow <= 0 && !learns:
 		t.watch.Store(nil)
@@ -60,7 +61,7 @@ func (t *Throttle) relearn(w *watch) {
 		return
 	}
 	next := *w
-	next.slow, next.ring = slow, late.New(slow, t.priorities, t.window.Stripes())
+	next.slow, next.before, next.ring = slow, w.ring, late.New(slow, t.priorities, t.window.Stripes())
 	t.watch.Store(&next)
 }
 
@@ -83,7 +84,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		return
 	}
 	accepted := t.accepted()
-	w.gate.update(now, w, accepted[:t.priorities], &f)
+	w.gate.update(now, w, accepted[:t.priorities], &f, t.stance.Load().inAlert())
 	booked := false
 	for p := range t.priorities {
 		if f.Late[p] == 0 && f.Lost[p] == 0 {
@@ -130,6 +131,16 @@ func (t *Throttle) accepted() (sums [MaxPriorities]window.Counts) {
 func (t *Throttle) allAccepted() uint64 {
 	accepted := t.accepted()
 	return window.Sum(accepted[:t.priorities]).Accepted
+}
+
+// openCalls returns the calls that are open and not written off.
+func (w *watch) openCalls() (n int64) {
+	for _, ring := range []*late.Ring{w.ring, w.before} {
+		if ring != nil {
+			n += ring.Open()
+		}
+	}
+	return n
 }
 
 // totals returns the totals of all calls, with those that the gate has refused as shed.

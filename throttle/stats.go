@@ -107,13 +107,13 @@ type TenantStats struct {
 	Shed    uint64  // calls shed of tenants that took more than their fair share, with any cause
 }
 
-// SlowStats is the state of what [Config.Slow] and SlowAuto do. It is zero if both are off.
+// SlowStats is the state of what [Config.Slow] does, set or learned. It is zero if it is off.
 type SlowStats struct {
-	Slow       time.Duration // Config.Slow, or what Config.SlowAuto has learned
+	Slow       time.Duration // Config.Slow, or what was learned
 	Gate       Mode          // Config.SlowGate
-	Auto       bool          // Config.SlowAuto, and Slow is 0
-	Learned    time.Duration // the Slow that Config.SlowAuto has learned, or 0 before
-	Full       bool          // Config.SlowAuto has found that late calls wait in a queue of the backend
+	Auto       bool          // it is learned: see Config.SlowAuto
+	Learned    time.Duration // the Slow that was learned, or 0 before
+	Full       bool          // if it is learned: late calls were found to wait in a queue of the backend
 	Closed     bool          // a priority has a Limit
 	Open       int64         // calls without an answer that were not written off
 	WrittenOff int64         // calls without an answer that were

@@ -44,7 +44,7 @@ const (
 // from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
 // tier count as far as the tier's own rejection rate is comparable. Slow means that late calls count as
 // rejected.
-func tiered(r *window.Reading, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
+func tiered(r *window.Reading, s *stance, k, target, padding float64, q queue, estimates []estimate) {
 	clear(estimates)
 	span := r.Span
 	if s.relieved || window.Sum(span).Refused() == 0 {
@@ -59,7 +59,7 @@ func tiered(r *window.Reading, s *stance, k, target, padding float64, slow bool,
 		return
 	}
 	var memory tierTotals
-	shared := newPool(r, s, k, target, padding, slow)
+	shared := newPool(r, s, k, target, padding, q)
 	shared.known = s.known(r, &memory)
 	if s.inAlert() {
 		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
@@ -81,7 +81,7 @@ type pool struct {
 	probes        float64         // calls in demand that are let through whatever happens
 	k, target     float64
 	alert         bool
-	slow          bool    // late calls count as rejected
+	queue         queue
 	full          float64 // share of the rejections of which the backend said that it is full
 	saidFull      bool    // in a load report
 	asked, wanted float64 // calls of the window, and in demand
@@ -91,16 +91,16 @@ type pool struct {
 // newPool returns the pool of a state. In alert the tiers share a little more or less than was accepted
 // recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
 // documented formula.
-func newPool(r *window.Reading, s *stance, k, target, padding float64, slow bool) pool {
+func newPool(r *window.Reading, s *stance, k, target, padding float64, q queue) pool {
 	span, recent := r.Span, r.Recent
-	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow, saidFull: s.saidFull, hold: s.hold}
+	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), queue: q, saidFull: s.saidFull, hold: s.hold}
 	if o.alert {
 		o.demand, o.probes = recent, padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
 	}
 	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
 	all, latest := window.Sum(span), window.Sum(o.demand)
-	if !slow {
+	if !q.late {
 		o.full = float64(all.Full) / max(1, float64(all.Rejected))
 	}
 	o.asked, o.wanted = requests(&all), requests(&latest)
@@ -188,7 +188,7 @@ func (o *pool) supply(c *claims) float64 {
 // chance. If the next share were just that, the shares of a fleet would drift apart: some clients would
 // shed High while others send Low. So it returns slowly to what other clients have, of the same demand.
 func (o *pool) share() float64 {
-	if o.wanted*recentPart < fallen*o.asked {
+	if o.queue.found || o.wanted*recentPart < fallen*o.asked {
 		return o.accepting // the shares of the demand before are too small
 	}
 	usual, others := o.usualShare()*o.wanted, othersShare*o.wanted
@@ -210,10 +210,13 @@ func (o *pool) usualShare() float64 {
 // the accepted calls, it falls from k to 1. Those of which the backend said that it is full count more, and let
 // it grow less; but not late calls. The whole window counts, because few rejections are recent. If few of them
 // are recent for the window, they have ended, and count less; not if calls are late: those come in bursts, and
-// would be forgotten in between.
+// would be forgotten in between. If a queue was found, its length says more than rejections.
 func (o *pool) change(c *claims) float64 {
+	if o.queue.found {
+		return o.queue.change(o.k)
+	}
 	rejected := o.counted * c.rejected
-	if !o.slow {
+	if !o.queue.late {
 		latest := window.Sum(o.demand)
 		rejected = min(rejected, recentPart*(o.charged*float64(latest.Rejected)+newRejection))
 	}

@@ -14,7 +14,7 @@ var alarmed = &stance{alert: RatioAlert}
 
 func tieredAll(span, recent []window.Counts, s *stance, k, target, padding float64) []estimate {
 	estimates := make([]estimate, len(span))
-	tiered(&window.Reading{Span: span, Recent: recent}, s, k, target, padding, false, estimates)
+	tiered(&window.Reading{Span: span, Recent: recent}, s, k, target, padding, queue{}, estimates)
 	return estimates
 }
 
@@ -51,7 +51,7 @@ func TestTiered_open(t *testing.T) {
 func TestTiered_slow(t *testing.T) {
 	span, recent := []window.Counts{tier(50, 50, 0), tier(50, 50, 100)}, []window.Counts{tier(10, 0, 0), tier(10, 0, 60)}
 	estimates := make([]estimate, 2)
-	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, 2, 0.1, 10, true, estimates)
+	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, 2, 0.1, 10, queue{late: true}, estimates)
 	supply := max(0.9, 1-0.05*(100./11-1)) * math.Pow(20, 0.5) * math.Pow(100./300*80, 0.4) * math.Pow(0.2*80, 0.1)
 	if want := (80 - supply) / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
 		t.Errorf("got %v want %v", estimates[1].probability, want)

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// The constants of the rule that finds a queue by the times of late calls. In a queue all of them grow, by
-// the share of the calls that the backend cannot serve. If a backend only became slower, they stay as long as
-// they are, or the shortest ones do.
+// The constants of the rules that find a queue by late calls. In a queue all times grow, by the share of the
+// calls that the backend cannot serve. If a backend only became slower, they stay as long as they are, or the
+// shortest ones do. And a backend that is full of more calls than usual ends as many as usual, while more and
+// more are open. One that became slower ends hardly any at first, and then as many as begin.
 const (
 	// A stretch has at least that many late calls, and lasts for a part of T. At least a share of the calls
 	// that were accepted meanwhile were late.
@@ -21,38 +22,52 @@ const (
 	leastSlope  = 0.15
 	surelyGrown = 3 // standard errors
 	noRun       = -1
+	// While all calls were late, this share of the usual ones ended at least, and the open ones became more by
+	// that share of those, and not by chance.
+	leastEnded, leastMore = 0.75, 0.3
+	surelyMore            = 5 // standard errors, because each stretch is a test
 )
 
 // trend finds out whether the times of late calls grow.
 type trend struct {
 	mu                   sync.Mutex
 	first, last, current stretch
-	run                  int  // how often the times grew since first; noRun if not all calls were late
-	grew                 bool // until take
+	run                  int    // how often the times grew since first; noRun if not all calls were late
+	lateAt               census // since then all calls were late
+	grew                 bool   // until take
+}
+
+// census is how many calls were accepted until a time, and how many were open then.
+type census struct {
+	at       time.Duration
+	accepted uint64
+	open     int64
 }
 
 // stretch sums up late calls that ended one after the other.
 type stretch struct {
-	began, ended           time.Duration
+	began                  census // without its first call
+	ended                  time.Duration
 	n, sum, squares, least float64 // of the times in seconds
-	accepted               uint64  // calls that were accepted before it
 }
 
-// add adds a call that was accepted at now, after d. It was late, because d is more than t. Accepted returns
-// the number of accepted calls without this one.
-func (r *trend) add(now, d, t time.Duration, accepted func() uint64) {
+// add adds a call that was accepted after d. It was late, because d is more than t. Count returns the present
+// numbers of calls, without this one. Usual is the number of calls per second that are accepted otherwise.
+func (r *trend) add(now, d, t time.Duration, usual float64, count func() census) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &r.current
 	if s.n == 0 {
-		*s = stretch{began: now, least: math.Inf(1), accepted: accepted()}
+		*s = stretch{began: count(), least: math.Inf(1)}
 	}
 	x := d.Seconds()
 	s.n, s.sum, s.squares, s.least, s.ended = s.n+1, s.sum+x, s.squares+x*x, min(s.least, x), now
-	if s.n < leastOfStretch || now-s.began < t/stretchesPerT {
+	if s.n < leastOfStretch || now-s.began.at < t/stretchesPerT {
 		return
 	}
-	r.end(s.n >= leastLate*float64(accepted()+1-s.accepted))
+	c := count()
+	r.end(s.n >= leastLate*float64(c.accepted+1-s.began.accepted))
+	r.grew = r.grew || r.run != noRun && c.fellBehind(&r.lateAt, usual)
 	s.n = 0
 }
 
@@ -63,7 +78,9 @@ func (r *trend) end(allLate bool) {
 	case !allLate:
 		r.run = noRun
 		return
-	case r.last.n > 0 && r.run != noRun && s.mean() > r.last.mean() && s.least > r.last.least:
+	case r.run == noRun || r.lateAt.at == 0:
+		r.run, r.first, r.lateAt = 0, *s, s.began
+	case s.mean() > r.last.mean() && s.least > r.last.least:
 		r.run++
 	default:
 		r.run, r.first = 0, *s
@@ -80,14 +97,24 @@ func (r *trend) take() (grew bool) {
 	return grew
 }
 
-// grewSince reports whether the times grew as in a queue, and not by chance.
+// grewSince reports whether the times grew as in a queue, and not by chance. More calls are open in a queue that grows,
+// but not if the callers only wait longer for what is rare now.
 func (s *stretch) grewSince(first *stretch) bool {
 	grown := s.mean() - first.mean()
-	between := (s.began + s.ended - first.began - first.ended).Seconds() / 2
-	return grown >= leastSlope*between && grown >= surelyGrown*math.Sqrt(s.uncertainty()+first.uncertainty())
+	between := (s.began.at + s.ended - first.began.at - first.ended).Seconds() / 2
+	more, ended := float64(s.began.open-first.began.open), float64(s.began.accepted-first.began.accepted)
+	return more > leastSlope/2*ended && grown >= leastSlope*between && grown >= surelyGrown*math.Sqrt(s.uncertainty()+first.uncertainty())
 }
 
 func (s *stretch) mean() float64 { return s.sum / s.n }
 
 // uncertainty returns the square of the standard error of the mean.
 func (s *stretch) uncertainty() float64 { return max(0, s.squares/s.n-s.mean()*s.mean()) / s.n }
+
+// fellBehind reports whether more calls have begun than ended since an earlier census, while as many as usual
+// ended.
+func (c *census) fellBehind(since *census, usual float64) bool {
+	ended, more := float64(c.accepted-since.accepted), float64(c.open-since.open)
+	return usual > 0 && ended >= leastEnded*usual*(c.at-since.at).Seconds() &&
+		more >= leastMore*ended && more >= surelyMore*math.Sqrt(2*ended+more)
+}

@@ -5,34 +5,42 @@ import (
 	"time"
 )
 
-// TestTrend plays late calls that end every 10 ms, with T = 100 ms. In a queue their times grow; those of a backend that
-// is only slower do not, or the shortest do not.
+// TestTrend plays late calls that end every 10 ms, with T = 100 ms. In a queue their times grow, and more are open; those
+// of a backend that is only slower do not grow, or the shortest do not.
 func TestTrend(t *testing.T) {
 	const step = 10 * time.Millisecond
 	for name, c := range map[string]struct {
 		timeOf func(i int) time.Duration
-		others uint64 // accepted calls per late one that are not late
+		others uint64  // accepted calls per late one that are not late
+		more   float64 // open calls for each late one that ends
 		want   bool
 	}{
-		"a queue":                   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 0, true},
-		"with calls that pass it":   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 1, false},
-		"a queue that hardly grows": {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/20 }, 0, false},
-		"slower":                    {func(int) time.Duration { return 500 * time.Millisecond }, 0, false},
+		"a queue":                   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 0, 0.5, true},
+		"with calls that pass it":   {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 1, 0.5, false},
+		"a queue that hardly grows": {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/20 }, 0, 0.05, false},
+		"callers that wait longer":  {func(i int) time.Duration { return 200*time.Millisecond + time.Duration(i)*step/2 }, 0, 0, false},
+		"slower":                    {func(int) time.Duration { return 500 * time.Millisecond }, 0, 0, false},
+		"as many end, more begin":   {func(int) time.Duration { return 500 * time.Millisecond }, 0, 2, true},
+		"a few more by chance":      {func(int) time.Duration { return 500 * time.Millisecond }, 0, 0.4, false},
+		"they pass others":          {func(int) time.Duration { return 500 * time.Millisecond }, 1, 4, false},
 		"slower and slower, but not the shortest": {func(i int) time.Duration {
 			if i%5 == 0 {
 				return 200 * time.Millisecond
 			}
 			return 200*time.Millisecond + time.Duration(i)*step
-		}, 0, false},
+		}, 0, 0.5, false},
 		"times that vary more than they grow": {func(i int) time.Duration { // each stretch has five calls
 			return 200*time.Millisecond + time.Duration(i/5)*step + time.Duration(i%5)*100*time.Millisecond
-		}, 0, false},
+		}, 0, 0.1, false},
 	} {
 		var r trend
 		var accepted uint64
 		grew := false
 		for i := range 60 {
-			r.add(time.Second+time.Duration(i)*step, c.timeOf(i), 100*time.Millisecond, func() uint64 { return accepted })
+			now := time.Second + time.Duration(i)*step
+			r.add(now, c.timeOf(i), 100*time.Millisecond, 100, func() census {
+				return census{now, accepted, int64(100 + c.more*float64(i))}
+			})
 			accepted += 1 + c.others
 			grew = r.take() || grew
 		}

@@ -30,7 +30,7 @@ func slowPanels() []grafana.Panel {
 		{
 			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
 			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}), View: grafana.Graph{},
-			Description: "Quantiles of the time until admitted calls have an answer, of the slowest throttle of any cluster, and Config.Slow of each throttle, or the value that SlowAuto has " +
+			Description: "Quantiles of the time until admitted calls have an answer, of the slowest throttle of any cluster, and Slow of each throttle, as configured or " +
 				"learned. A quantile is an estimate between two bounds of the histogram. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
 			Targets: []grafana.Target{
 				{Expr: slowest(0.99, nil), Legend: "p99"},

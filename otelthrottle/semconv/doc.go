@@ -24,7 +24,7 @@
 //	                       says that it is full
 //
 //	throttle.slow.event    late, booked, written_off, would_refuse
-//	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
+//	throttle.slow.source   configured: Config.Slow; learned: by a throttle that serves calls, or with SlowAuto
 //
 //	throttle.load.state    calm, mixed, overloaded; doubted: the backend rejects far fewer calls than it says
 //
@@ -33,7 +33,7 @@
 //
 // The gauge throttle.mode is the number of throttles with a mode. A mode that no throttle has is not reported.
 //
-// The metrics of slow calls exist for throttles with Config.Slow, or once Config.SlowAuto has learned it,
+// The metrics of slow calls exist for throttles with Config.Slow, or once it has been learned,
 // except throttle.slow.open, which all have: calls without an answer that were not written off. Calls and limit have
 // throttle.priority. The limit is 0 without a limit. The events of Config.Slow are late;
 // booked, a late call that counts as rejected; written_off; and would_refuse, a call that ModeEnforce of

@@ -145,7 +145,7 @@ const (
 // The values of KeySlowSource.
 const (
 	SlowConfigured = "configured" // Config.Slow
-	SlowLearned    = "learned"    // what Config.SlowAuto has learned
+	SlowLearned    = "learned"    // by a throttle that serves calls, or with Config.SlowAuto
 )
 
 // The values of KeyObjective.

@@ -98,13 +98,13 @@
 //	    "alert": "none",                            // of Tiered: ratio, growth, formula, full or trial; the longest one
 //	    "background": 0,                            // share of the calls whose rejection is forgiven
 //	    "state_since": "",                          // begin of the alert, or of the quiet time
-//	    "slow": {                                   // of Config.Slow and SlowAuto; absent without them
+//	    "slow": {                                   // a set or learned Slow; absent without one
 //	      "threshold_seconds": 0.15, "gate": "enforce",
 //	      "closed": true,                           // a priority has a limit
 //	      "open": 12, "oldest_seconds": 0.4,        // calls without an answer
 //	      "written_off": 0,                         // such calls that are not in open any more
-//	      "auto": false, "learned_seconds": 0,       // of SlowAuto
-//	      "full": false                             // SlowAuto has found that calls wait in a queue
+//	      "auto": false, "learned_seconds": 0,       // whether it is learned, and what
+//	      "full": false                             // calls were found to wait in a queue, with a learned one
 //	    },
 //	    "tenants": {                                // of throttle.WithTenant; absent if none is known
 //	      "known": 100, "above": 1, "shed": 4200,   // shed: calls of tenants above their share, since the start
