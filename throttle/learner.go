@@ -30,6 +30,7 @@ type learner struct {
 	due     atomic.Int64 // time of the next update
 	usual   atomic.Int64 // accepted calls in 1000 s, in the last period that taught something
 	stripes []durationSum
+	early   atomic.Int64 // open calls that began before anything was learned
 
 	mu      sync.Mutex
 	sum     time.Duration // of the period, without those in stripes

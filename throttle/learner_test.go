@@ -175,6 +175,61 @@ func TestSlowAuto_slower(t *testing.T) {
 	})
 }
 
+// TestSlowAuto_longPolls: callers wait for an event, which becomes rare: then all wait longer and longer, and nothing is full.
+func TestSlowAuto_longPolls(t *testing.T) {
+	for _, every := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			th := buildTiered(t, throttle.Config{ProcessorWait: -1})
+			events, end := make(chan struct{}), make(chan struct{})
+			poll := func(context.Context) error {
+				select {
+				case <-events:
+				case <-end:
+				case <-time.After(30 * time.Second):
+				}
+				return nil
+			}
+			begin := time.Now()
+			var callers sync.WaitGroup
+			for range 100 {
+				callers.Go(func() {
+					for !isClosed(end) {
+						if err := th.DoLocal(t.Context(), throttle.Low, poll); err != nil {
+							t.Errorf("with an event every %v, after %v: %v", every, time.Since(begin), err)
+							return
+						}
+					}
+				})
+			}
+			for time.Since(begin) < 2*time.Minute {
+				next := every
+				if time.Since(begin) < 20*time.Second {
+					next = 10 * time.Millisecond // each caller waits for a second
+				}
+				time.Sleep(next)
+				select {
+				case events <- struct{}{}:
+				default:
+				}
+			}
+			close(end)
+			callers.Wait()
+			low := tier(th, throttle.Low)
+			equal(t, "shed", low.Shed.Sum(), 0)
+			equal(t, "booked", low.Slow.Booked, 0)
+		})
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestSlowAuto_neverWritesOffAsRejected: a call that waits for long, such as a long poll, is not a rejection.
 func TestSlowAuto_neverWritesOffAsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

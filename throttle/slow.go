@@ -140,6 +140,9 @@ func (w *watch) openCalls() (n int64) {
 			n += ring.Open()
 		}
 	}
+	if w.learner != nil {
+		n += w.learner.early.Load()
+	}
 	return n
 }
 
@@ -158,6 +161,7 @@ func (t *Throttle) totals() window.Counts {
 func (a *attempt) enter(w *watch) error {
 	t, now := a.throttle, a.throttle.elapsed()
 	if w.ring == nil {
+		w.learner.early.Add(1)
 		a.watch, a.began, a.timed = w, now, true
 		return nil
 	}
@@ -205,6 +209,7 @@ func (a *attempt) leave(now, d time.Duration, accepted bool) {
 		a.teach(now, d, accepted)
 	}
 	if w.ring == nil {
+		w.learner.early.Add(-1)
 		return
 	}
 	if w.ring.Due(now) && a.throttle.watch.Load() == w { // else Tune has replaced it
