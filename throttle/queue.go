@@ -55,9 +55,9 @@ type smoothed struct {
 	at    time.Duration
 }
 
-// add adds a value, and returns the mean.
+// add adds a value, and returns the mean. A value of a time before the last one changes nothing.
 func (s *smoothed) add(now time.Duration, value float64) float64 {
-	s.value += (value - s.value) * (1 - math.Exp(-(now-s.at).Seconds()/smoothing))
+	s.value += (value - s.value) * (1 - math.Exp(-max(0, (now-s.at).Seconds())/smoothing))
 	s.at = now
 	return s.value
 }

@@ -33,6 +33,8 @@ func TestTiered_queue(t *testing.T) {
 func TestSmoothed(t *testing.T) {
 	var s smoothed
 	s.add(time.Second, 1)
+	s.add(-time.Hour, 5)
+	s.at = time.Second
 	if got, want := s.add(3*time.Second, 0), (1-math.Exp(-0.5))*math.Exp(-1); math.Abs(got-want) > 1e-12 {
 		t.Errorf("got %v want %v", got, want)
 	}

@@ -29,7 +29,8 @@ type slowCounters struct {
 	late, booked, lost, refused, wouldRefuse [MaxPriorities]atomic.Uint64
 }
 
-// watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed, or if the throttle begins to serve calls. It also stores CanceledAfter.
+// watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed, or if the throttle begins to serve calls. It
+// also stores CanceledAfter.
 func (t *Throttle) watchSlow() {
 	t.watching.Lock()
 	defer t.watching.Unlock()
