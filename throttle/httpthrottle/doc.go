@@ -45,9 +45,9 @@
 //	http.ListenAndServe(address, serve(mux))
 //
 // A shed request gets 503 Service Unavailable with a Retry-After header. While requests wait for a
-// processor, the middleware sheds the least important ones by itself: see Config.ProcessorWait. For
-// other resources the throttle learns from the statuses that the handler answers. If the server
-// runs out of database connections or queue slots, answer 503 with Retry-After, or set Config.Slow.
+// processor, or in a queue inside the handler, such as that of a full pool of connections, the
+// middleware sheds the least important ones by itself: see Config.ProcessorWait and Config.Slow. The
+// throttle also learns from the statuses that the handler answers: 503 with Retry-After says that it is full.
 //
 // Health checks are served whatever the throttle decides: see MiddlewareConfig.Exempt.
 //
