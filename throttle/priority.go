@@ -96,7 +96,7 @@ type callContext struct {
 type callKey struct{}
 
 func (c *callContext) Value(key any) any {
-	if key == (callKey{}) {
+	if _, ok := key.(callKey); ok { // == would call the runtime
 		return c
 	}
 	return c.Context.Value(key)
@@ -104,7 +104,10 @@ func (c *callContext) Value(key any) any {
 
 // contextOf returns the nearest callContext of a context, or nil.
 func contextOf(ctx context.Context) *callContext {
-	c, _ := ctx.Value(callKey{}).(*callContext)
+	c, ok := ctx.(*callContext)
+	if !ok {
+		c, _ = ctx.Value(callKey{}).(*callContext)
+	}
 	return c
 }
 

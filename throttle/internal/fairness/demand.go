@@ -10,6 +10,8 @@ const (
 	tick = 100 * time.Millisecond
 	// memory is how long a call counts, in ticks: it fades by 1/e.
 	memory = 300
+	// numFades is the number of ticks whose fades are in a table; another table has those of multiples of it.
+	numFades = 128
 
 	sets, ways = 512, 8 // a set is one cache line
 
@@ -31,14 +33,15 @@ const (
 // demand is the number of calls of each tenant in a row. Old calls fade.
 type demand struct {
 	cells [sets][ways]atomic.Uint64
-	fades [256]float64 // by ticks
-	exact bool         // count each call
+	fades [2][numFades]float64 // by ticks, and by numFades ticks
+	exact bool                 // count each call
 }
 
 func (d *demand) init(exact bool) {
 	d.exact = exact
-	for i := range d.fades {
-		d.fades[i] = math.Exp(-float64(i) / memory)
+	for i := range numFades {
+		d.fades[0][i] = math.Exp(-float64(i) / memory)
+		d.fades[1][i] = math.Exp(-float64(i*numFades) / memory)
 	}
 }
 
@@ -71,8 +74,12 @@ func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, c
 	set, id := d.cell(hash, row)
 	for i := range set {
 		if v := set[i].Load(); v>>idShift == id {
-			calls, counted = d.count(&set[i], v, at, coin)
-			return &set[i], calls, counted
+			units, weight := d.calls(v, at), d.sample(v&maxCount)
+			if coin&(weight-1) == 0 { // the weight is a power of two
+				units, counted = min(units+float64(weight*one), maxCount), weight
+				count(&set[i], v, at, units)
+			}
+			return &set[i], units / one, counted
 		}
 	}
 	c = d.smallest(set, at)
@@ -80,15 +87,9 @@ func (d *demand) add(hash uint64, row int, at, coin uint64) (c *atomic.Uint64, c
 	return c, 1, 1
 }
 
-// count counts a call in its cell. It loses some calls if processors count at the same time.
-func (d *demand) count(c *atomic.Uint64, v, at, coin uint64) (calls float64, counted uint64) {
-	n, weight := d.calls(v, at), d.sample(v&maxCount)
-	if coin%weight != 0 {
-		return n / one, 0
-	}
-	n = min(n+float64(weight*one), maxCount)
-	c.CompareAndSwap(v, v>>(tickBits+countBits)<<(tickBits+countBits)|at&tickMask<<countBits|uint64(n+0.5))
-	return n / one, weight
+// count adds calls to a cell with the value v. It loses some if processors count at the same time.
+func count(c *atomic.Uint64, v, at uint64, units float64) {
+	c.CompareAndSwap(v, v>>(tickBits+countBits)<<(tickBits+countBits)|at&tickMask<<countBits|uint64(units+0.5))
 }
 
 // sample returns n if one call in n is counted.
@@ -104,12 +105,8 @@ func (d *demand) sample(count uint64) uint64 {
 
 // calls returns the calls of a cell, in units.
 func (d *demand) calls(v, at uint64) float64 {
-	n := float64(v & maxCount)
 	age := d.age(v, at)
-	if age < uint64(len(d.fades)) {
-		return n * d.fades[age]
-	}
-	return n * math.Exp(-float64(age)/memory)
+	return float64(v&maxCount) * d.fades[0][age%numFades] * d.fades[1][age/numFades%numFades]
 }
 
 // age returns the ticks since a call was counted. A time that is later than at counts as at.

@@ -57,11 +57,11 @@ func (n *names) of(id uint32) *name {
 	return nil
 }
 
+// wanted reports whether keys are kept.
+func (n *names) wanted() bool { return n.list.Load() != nil }
+
 // note keeps the key of a call, if its tenant is looked at.
 func (n *names) note(hash uint64, key string) {
-	if n.list.Load() == nil {
-		return
-	}
 	if of := n.of(idOf(hash)); of != nil && of.key.Load() == nil {
 		kept := strings.Clone(key[:min(len(key), nameLength)])
 		if len(key) > nameLength {

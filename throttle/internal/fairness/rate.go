@@ -24,28 +24,31 @@ func demandOf(bucket int) float64 {
 	return math.Float64frombits(uint64(bucket+firstBucket) << bucketShift)
 }
 
+// histogram is the number of calls by the demand of their tenants.
+type histogram struct {
+	calls [numBuckets]float32
+	total float64
+}
+
 // fairRate returns the f for which the sum of calls * min(1, f/x) is the share of the calls that is
-// served. It is 0 if there are no calls.
-func fairRate(calls []float32, served float64) float64 {
-	total := 0.0
-	for _, n := range calls {
-		total += float64(n)
+// served. It is 0 if there are too few calls.
+func (h *histogram) fairRate(served float64) float64 {
+	if h.total < fewCalls {
+		return 0
 	}
-	below, inverse, last := total, 0.0, 0.0
-	for b := len(calls) - 1; b >= 0; b-- {
-		if calls[b] == 0 {
+	served *= h.total
+	below, inverse := h.total, 0.0
+	for b := numBuckets - 1; b >= 0; b-- {
+		calls := float64(h.calls[b])
+		if calls == 0 {
 			continue
 		}
 		x := demandOf(b)
-		if last > 0 && (served*total-below)/inverse >= x {
+		if served-below >= x*inverse && served > below {
 			break
 		}
-		below -= float64(calls[b])
-		inverse += float64(calls[b]) / x
-		last = (served*total - below) / inverse
+		below -= calls
+		inverse += calls / x
 	}
-	if inverse == 0 {
-		return 0
-	}
-	return max(0, served*total-below) / inverse
+	return max(0, served-below) / inverse
 }

@@ -20,14 +20,15 @@ func TestFairRate(t *testing.T) {
 		{"nothing served", []float64{50, 100}, 0, 0},
 		{"none", nil, 0.5, 0},
 	} {
-		var calls [numBuckets]float32
+		var h histogram
 		for _, d := range tt.demands {
 			low := bucketOf(d, 0)
 			part := (d - demandOf(low)) / (demandOf(low+1) - demandOf(low))
-			calls[low] += float32(d * (1 - part))
-			calls[low+1] += float32(d * part)
+			h.calls[low] += float32(d * (1 - part))
+			h.calls[low+1] += float32(d * part)
+			h.total += d
 		}
-		if got := fairRate(calls[:], tt.served); math.Abs(got-tt.want) > 0.03*tt.want {
+		if got := h.fairRate(tt.served); math.Abs(got-tt.want) > 0.03*tt.want {
 			t.Errorf("%s: got %.2f, want %.2f", tt.name, got, tt.want)
 		}
 	}

@@ -11,6 +11,8 @@ const (
 	histogramMemory = 20
 	// fewCalls is the number of calls from which a fair rate is computed.
 	fewCalls = 16
+	// several is the first tenant of a row that had others.
+	several = 2
 	// idle is the number of ticks without a call after which all is forgotten.
 	idle = 600
 )
@@ -22,23 +24,23 @@ type shares struct {
 	rates         []rate
 
 	mu     sync.Mutex
-	counts [][numBuckets]float32 // by row; guarded by mu
-	at     atomic.Uint64         // the last tick; written under mu
-	began  uint64                // the tick of the first call; guarded by mu
-	scale  atomic.Uint64         // see scaleAfter; as bits
+	counts []histogram   // by row; guarded by mu
+	at     atomic.Uint64 // the last tick; written under mu
+	began  uint64        // the tick of the first call; guarded by mu
+	scale  atomic.Uint64 // see scaleAfter; as bits
 }
 
 // rate is the fair rate of a row, for a share that is shed.
 type rate struct {
 	fair, shed atomic.Uint64 // as bits
-	first      atomic.Uint64 // hash of the first tenant
-	several    atomic.Bool   // there were others
+	first      atomic.Uint64 // hash of the first tenant, which is odd then, or several
 }
 
 func (s *shares) init(rows, stripes int) {
 	s.rows, s.stripes = rows, max(1, min(stripes, 32/rows))
 	s.fresh = make([]atomic.Uint32, s.stripes*rows*numBuckets)
-	s.rates, s.counts = make([]rate, rows), make([][numBuckets]float32, rows)
+	s.rates, s.counts = make([]rate, rows), make([]histogram, rows)
+	s.scale.Store(math.Float64bits(scaleAfter(1)))
 }
 
 // add counts calls of a tenant with a demand. Coin is random.
@@ -46,28 +48,40 @@ func (s *shares) add(row, stripe int, x float64, calls, coin uint64) {
 	s.fresh[(stripe%s.stripes*s.rows+row)*numBuckets+bucketOf(x, coin)].Add(uint32(calls))
 }
 
-// fair returns the fair rate of a row if the share p of its calls is to be shed; 0 if it is not known.
-func (s *shares) fair(row int, at uint64, p float64) float64 {
-	r := &s.rates[row]
-	due := at > s.at.Load()
-	if (due || r.shed.Load() != math.Float64bits(p)) && s.mu.TryLock() {
-		if due {
-			s.collect(at)
-		}
-		r.fair.Store(math.Float64bits(s.solve(row, p)))
-		r.shed.Store(math.Float64bits(p))
-		s.mu.Unlock()
+// isFor reports whether the fair rate is for the share p.
+func (r *rate) isFor(p float64) bool { return r.shed.Load() == math.Float64bits(p) }
+
+// rate returns the fair rate of a row; 0 if it is not known.
+func (r *rate) rate() float64 { return math.Float64frombits(r.fair.Load()) }
+
+// update computes the fair rate of a row for the share p of its calls that is to be shed. It does nothing if
+// another goroutine computes one now.
+func (s *shares) update(row int, p float64) {
+	if !s.mu.TryLock() {
+		return
 	}
-	return math.Float64frombits(r.fair.Load())
+	s.rates[row].fair.Store(math.Float64bits(s.counts[row].fairRate(1 - p)))
+	s.rates[row].shed.Store(math.Float64bits(p))
+	s.mu.Unlock()
 }
 
-// collect adds the calls since the last tick to the histograms.
+// collect adds the calls since the last tick to the histograms, unless another goroutine does so now.
 func (s *shares) collect(at uint64) {
-	fade := float32(math.Exp(-float64(at-s.at.Load()) / histogramMemory))
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	last := s.at.Load()
+	if at <= last {
+		return
+	}
+	fade := float32(math.Exp(-float64(at-last) / histogramMemory))
 	for row := range s.counts {
 		s.rates[row].shed.Store(math.Float64bits(math.NaN())) // compute it again
-		for b := range s.counts[row] {
-			n := s.counts[row][b] * fade
+		h := &s.counts[row]
+		h.total = 0
+		for b := range h.calls {
+			n := h.calls[b] * fade
 			if n < 1e-3 {
 				n = 0
 			}
@@ -76,10 +90,11 @@ func (s *shares) collect(at uint64) {
 					n += float32(c.Swap(0))
 				}
 			}
-			s.counts[row][b] = n
+			h.calls[b] = n
+			h.total += float64(n)
 		}
 	}
-	if s.began == 0 || at-s.at.Load() > idle {
+	if s.began == 0 || at-last > idle {
 		s.began = at - 1
 	}
 	s.scale.Store(math.Float64bits(scaleAfter(at - s.began)))
@@ -91,38 +106,18 @@ func (s *shares) collect(at uint64) {
 func scaleAfter(ticks uint64) float64 { return 1 / (1 - math.Exp(-float64(ticks)/memory)) }
 
 // demandScale returns scaleAfter the time since the first call.
-func (s *shares) demandScale() float64 {
-	if bits := s.scale.Load(); bits != 0 {
-		return math.Float64frombits(bits)
-	}
-	return scaleAfter(1)
-}
-
-// solve returns the fair rate of a row, or 0 if there are too few calls.
-func (s *shares) solve(row int, p float64) float64 {
-	sum := float32(0)
-	for _, n := range s.counts[row] {
-		sum += n
-	}
-	if sum < fewCalls {
-		return 0
-	}
-	return fairRate(s.counts[row][:], 1-p)
-}
+func (s *shares) demandScale() float64 { return math.Float64frombits(s.scale.Load()) }
 
 // alone reports whether a tenant is the only one of its row so far.
 func (r *rate) alone(hash uint64) bool {
-	if r.several.Load() {
-		return false
-	}
 	hash |= 1
 	first := r.first.Load()
-	if first == 0 && r.first.CompareAndSwap(0, hash) || first == hash {
-		return true
+	if first == 0 {
+		r.first.CompareAndSwap(0, hash)
+		first = r.first.Load()
 	}
-	if first == 0 && r.first.Load() == hash {
-		return true
+	if first != hash && first != several {
+		r.first.Store(several)
 	}
-	r.several.Store(true)
-	return false
+	return first == hash
 }

@@ -58,8 +58,13 @@ func (t *Table) hash(key string) uint64 {
 // with which the call is to be shed, and whether the tenant takes more than its share. Coin is random.
 func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64, coin uint64) (probability float64, above bool) {
 	at, hash := uint64(now/tick)+1, t.hash(key)
-	t.keep(at)
-	t.names.note(hash, key)
+	last := t.shares.at.Load()
+	if at > last {
+		t.keep(at, last)
+	}
+	if t.names.wanted() {
+		t.names.note(hash, key)
+	}
 	cell, calls, counted := t.demand.add(hash, row, at, coin)
 	scale := t.shares.demandScale()
 	x := calls * scale
@@ -69,10 +74,18 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 	if counted > 0 {
 		t.shares.add(row, stripe, x, counted, coin)
 	}
-	alone := t.shares.rates[row].alone(hash)
-	fair := t.shares.fair(row, at, p)
-	least := leastFair * scale
-	if alone || fair <= least {
+	if at > last {
+		t.shares.collect(at)
+	}
+	r := &t.shares.rates[row]
+	if r.alone(hash) {
+		return p, false
+	}
+	if !r.isFor(p) {
+		t.shares.update(row, p)
+	}
+	fair, least := r.rate(), leastFair*scale
+	if fair <= least {
 		return p, false
 	}
 	if above = x > fair; above {
@@ -85,12 +98,8 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 	return probability, above
 }
 
-// keep empties what is old.
-func (t *Table) keep(at uint64) {
-	last := t.shares.at.Load()
-	if at <= last {
-		return
-	}
+// keep empties what is old. Last is the last tick.
+func (t *Table) keep(at, last uint64) {
 	if at-last <= idle {
 		t.demand.sweep(at)
 		return
@@ -98,7 +107,6 @@ func (t *Table) keep(at uint64) {
 	t.demand.clear()
 	for i := range t.shares.rates {
 		t.shares.rates[i].first.Store(0)
-		t.shares.rates[i].several.Store(false)
 	}
 }
 

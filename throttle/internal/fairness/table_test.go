@@ -173,7 +173,7 @@ func TestMillionKeys(t *testing.T) {
 	}
 	for rows := 2; rows <= 32; rows += 2 {
 		table := New(Config{Rows: rows, Stripes: 64})
-		size := int(unsafe.Sizeof(*table)) + 4*len(table.shares.fresh) + 4*numBuckets*rows + rows*int(unsafe.Sizeof(rate{}))
+		size := int(unsafe.Sizeof(*table)) + 4*len(table.shares.fresh) + rows*int(unsafe.Sizeof(histogram{})) + rows*int(unsafe.Sizeof(rate{}))
 		size += MostNames * (int(unsafe.Sizeof(name{})) + nameLength + len("…") + int(unsafe.Sizeof("")))
 		if size > 64<<10 {
 			t.Errorf("%d rows take %d bytes, want at most 64 KiB", rows, size)
