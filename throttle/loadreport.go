@@ -34,14 +34,16 @@ func (t *Throttle) LoadReport() (r LoadReport, ok bool) {
 	if !t.tells.Load() {
 		t.tells.Store(true)
 	}
-	return t.loadReport()
+	ok = t.fillLoadReport(&r)
+	return r, ok
 }
 
-func (t *Throttle) loadReport() (r LoadReport, ok bool) {
+// fillLoadReport fills a report that is zero. A report has many words, so that to copy it costs more than the rest.
+func (t *Throttle) fillLoadReport(r *LoadReport) (ok bool) {
 	if t.tuning.Load().Mode != ModeEnforce {
-		return LoadReport{}, false
+		return false
 	}
-	share := t.reportPolicyShares(&r)
+	share := t.reportPolicyShares(r)
 	if local := t.local.Load(); local != nil && t.serves.Load() {
 		if own := local.Share(); own > 0 {
 			r.Overloaded, share = true, max(share, own)
@@ -54,7 +56,7 @@ func (t *Throttle) loadReport() (r LoadReport, ok bool) {
 	if share > 0 {
 		r.Utilization = 1 / (1 - min(share, mostShare))
 	}
-	return r, true
+	return true
 }
 
 // mostShare bounds the Utilization.

@@ -147,7 +147,7 @@ func (t *Throttle) Stats() Stats {
 	}
 	s.Exempt, s.Received = t.exempt.Load(), received
 	if s.SendsLoad = t.tells.Load(); s.SendsLoad {
-		s.Load, _ = t.loadReport()
+		_ = t.fillLoadReport(&s.Load)
 	}
 	if t.serves.Load() && tuning.Mode != ModeOff {
 		s.ProcessorWait = tuning.processorWait()
