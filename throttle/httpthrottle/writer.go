@@ -43,10 +43,10 @@ func (c handlerContext) Done() <-chan struct{}       { return c.writer.call.Cont
 func (c handlerContext) Err() error                  { return c.writer.call.Context().Err() }
 
 func (c handlerContext) Value(key any) any {
-	switch key {
-	case writerKey{}:
+	switch key.(type) { // to compare values would call the runtime
+	case writerKey:
 		return c.writer
-	case dependency.Key{}:
+	case dependency.Key:
 		return dependency.Server(c.writer)
 	}
 	return c.writer.call.Context().Value(key)

@@ -23,7 +23,7 @@ func (s *Served) Begin(ctx context.Context) { s.Context, s.due = ctx, deadlineOf
 
 // Value returns the value for key.
 func (s *Served) Value(key any) any {
-	if key == (dependency.Key{}) {
+	if _, ok := key.(dependency.Key); ok {
 		return dependency.Server((*listener)(s))
 	}
 	return s.Context.Value(key)
