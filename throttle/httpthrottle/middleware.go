@@ -137,7 +137,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, untrusted: untrusted, next: next}
+		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, untrusted: untrusted, base: time.Now(), next: next}
 	}
 }
 
@@ -148,6 +148,7 @@ type middleware struct {
 	loads     *protocol.Loads
 	arrivals  protocol.Arrivals
 	untrusted throttle.Priority // priority of a request without a trusted one
+	base      time.Time         // of the times of its requests
 	next      http.Handler
 }
 
@@ -193,7 +194,7 @@ func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string, load loadHeader) {
 	wrapped := &writer{ResponseWriter: w, call: call, load: load, ctx: r.Context(), expects: len(r.Header["Expect"]) > 0}
 	served := r.WithContext(handlerContext{wrapped})
-	served.Body = wrapped.waited.start(r.Body, m.CanceledAfter)
+	served.Body = wrapped.waited.start(r.Body, m.base, m.CanceledAfter)
 	if !hasHeader(served.Header, header) {
 		served.Header = r.Header.Clone()
 		setHeader(served.Header, header)
