@@ -49,7 +49,8 @@ type Config struct {
 	Policy Policy
 	// TargetRejection is the share of calls that the backend may reject while [Tiered] is in alert,
 	// 0.01 to 0.5, beside the Background. Default 0.10. A higher one protects High less. A rejection of which the
-	// backend says that it is full counts four times. SRE ignores TargetRejection.
+	// backend says that it is full counts three times, or six times while tenants are spared: see [WithTenant].
+	// SRE ignores TargetRejection.
 	TargetRejection float64
 	// Background is the share of the calls that the backend rejects for other reasons than load: 10 %
 	// of errors are 0.1. While [Tiered] is in alert, it forgives as many rejections. Default 0: the

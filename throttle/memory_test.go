@@ -59,7 +59,7 @@ func TestTiered_memory(t *testing.T) {
 	}
 	shed := func(s stance) float64 {
 		estimates := make([]estimate, 2)
-		tiered(r, &s, 2, 0.1, 10, queue{}, estimates)
+		tiered(r, &s, &terms{k: 2, target: 0.1, padding: 10}, estimates)
 		return estimates[1].probability
 	}
 	with := shed(stance{alert: RatioAlert, memory: begun})

@@ -58,7 +58,8 @@ type estimate struct {
 // estimate computes the estimates of the policy for the window.
 func (t *Throttle) estimate(r window.Reading, u *Tuning, s *stance, estimates []estimate) {
 	if t.policy == Tiered {
-		tiered(&r, s, u.Ratio, t.target, u.padding(t.span), t.queue(), estimates)
+		terms := terms{k: u.Ratio, target: t.target, padding: u.padding(t.span), queue: t.queue(), spares: t.sparesTenants()}
+		tiered(&r, s, &terms, estimates)
 		return
 	}
 	sre(r.Span, u.Ratio, u.padding(t.span), estimates)

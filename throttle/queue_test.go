@@ -23,7 +23,7 @@ func TestTiered_queue(t *testing.T) {
 	recent := []window.Counts{tier(20, 0, 0), tier(20, 0, 60)}
 	estimates := make([]estimate, len(span))
 	for length, change := range map[float64]float64{0.2: 1.25, 0.4: 1, 2: 0.9} {
-		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, 2, 0.1, 10, queue{late: true, found: true, length: length}, estimates)
+		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: true, length: length}, false}, estimates)
 		if want := (100 - change*40) / (80 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
 			t.Errorf("length %v: got %v want %v", length, estimates[1].probability, want)
 		}

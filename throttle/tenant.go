@@ -103,3 +103,9 @@ func (t *Throttle) fillTenants(priorities []PriorityStats) {
 		s.Known, s.Above, s.Largest = true, row.Above, row.Largest
 	}
 }
+
+// sparesTenants reports whether calls are admitted because their tenants take less than their share.
+func (t *Throttle) sparesTenants() bool {
+	table := t.tenants.table.Load()
+	return table != nil && table.Spares(t.bucketAt())
+}

@@ -36,7 +36,17 @@ const (
 	// room for errors. And the supply grows by fullGrowth at most after such ones. With few answers it is chance
 	// whether there was a rejection, and the clients that saw none would send twice as much.
 	fullWeight, fullGrowth = 2, 0.3
+	// The backend rejects calls of any tenant. If the throttle spares the tenants below their share, such a rejection
+	// counts 1 + sparingWeight times.
+	sparingWeight = 5
 )
+
+// terms is what the estimates depend on, besides the calls and the stance.
+type terms struct {
+	k, target, padding float64
+	queue              queue
+	spares             bool // tenants that take less than their share
+}
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
 // request in the window. The first tier with requests follows the documented formula on its own
@@ -44,7 +54,7 @@ const (
 // from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
 // tier count as far as the tier's own rejection rate is comparable. Slow means that late calls count as
 // rejected.
-func tiered(r *window.Reading, s *stance, k, target, padding float64, q queue, estimates []estimate) {
+func tiered(r *window.Reading, s *stance, t *terms, estimates []estimate) {
 	clear(estimates)
 	span := r.Span
 	if s.relieved || window.Sum(span).Refused() == 0 {
@@ -54,12 +64,12 @@ func tiered(r *window.Reading, s *stance, k, target, padding float64, q queue, e
 	for span[top] == (window.Counts{}) {
 		top++
 	}
-	estimates[top] = estimate{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), CauseOwn}
+	estimates[top] = estimate{sreProbability(requests(&span[top]), float64(span[top].Accepted), t.k, t.padding), CauseOwn}
 	if s.open {
 		return
 	}
 	var memory tierTotals
-	shared := newPool(r, s, k, target, padding, q)
+	shared := newPool(r, s, t)
 	shared.known = s.known(r, &memory)
 	if s.inAlert() {
 		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
@@ -72,6 +82,7 @@ func tiered(r *window.Reading, s *stance, k, target, padding float64, q queue, e
 
 // pool is what the tiers below the top share. Rejections that are forgiven count as accepted.
 type pool struct {
+	terms
 	span, demand  []window.Counts // the window, and the part of it in which tiers compete
 	known         []window.Counts // the window, or what is remembered of the alert
 	counted       float64         // share of the window's rejections that is not forgiven
@@ -79,9 +90,7 @@ type pool struct {
 	accepted      float64         // calls in the window
 	accepting     float64         // calls in demand
 	probes        float64         // calls in demand that are let through whatever happens
-	k, target     float64
 	alert         bool
-	queue         queue
 	full          float64 // share of the rejections of which the backend said that it is full
 	saidFull      bool    // in a load report
 	asked, wanted float64 // calls of the window, and in demand
@@ -91,16 +100,16 @@ type pool struct {
 // newPool returns the pool of a state. In alert the tiers share a little more or less than was accepted
 // recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
 // documented formula.
-func newPool(r *window.Reading, s *stance, k, target, padding float64, q queue) pool {
+func newPool(r *window.Reading, s *stance, t *terms) pool {
 	span, recent := r.Span, r.Recent
-	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), queue: q, saidFull: s.saidFull, hold: s.hold}
+	o := pool{terms: *t, span: span, demand: span, counted: 1, charged: 1, probes: t.padding, alert: s.inAlert(), saidFull: s.saidFull, hold: s.hold}
 	if o.alert {
-		o.demand, o.probes = recent, padding/recentPart
+		o.demand, o.probes = recent, t.padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
 	}
 	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
 	all, latest := window.Sum(span), window.Sum(o.demand)
-	if !q.late {
+	if !t.queue.late {
 		o.full = float64(all.Full) / max(1, float64(all.Rejected))
 	}
 	o.asked, o.wanted = requests(&all), requests(&latest)
@@ -222,13 +231,20 @@ func (o *pool) change(c *claims) float64 {
 	}
 	weight, growth := o.full, o.k-1
 	if !o.saidFull {
-		weight, growth = fullWeight*o.full, growth+o.full*(min(growth, fullGrowth)-growth)
+		weight, growth = o.weightOfFull()*o.full, growth+o.full*(min(growth, fullGrowth)-growth)
 	}
 	beyond := (1+weight)*rejected/(1+o.target*o.accepted) - 1
 	if beyond > 0 {
 		return max(leastChange, 1-fall*beyond)
 	}
 	return 1 - growth*beyond
+}
+
+func (o *pool) weightOfFull() float64 {
+	if o.spares {
+		return sparingWeight
+	}
+	return fullWeight
 }
 
 // probability sheds the demand of the tier that exceeds the supply, except its part of the probes.

@@ -14,7 +14,7 @@ var alarmed = &stance{alert: RatioAlert}
 
 func tieredAll(span, recent []window.Counts, s *stance, k, target, padding float64) []estimate {
 	estimates := make([]estimate, len(span))
-	tiered(&window.Reading{Span: span, Recent: recent}, s, k, target, padding, queue{}, estimates)
+	tiered(&window.Reading{Span: span, Recent: recent}, s, &terms{k: k, target: target, padding: padding}, estimates)
 	return estimates
 }
 
@@ -51,10 +51,23 @@ func TestTiered_open(t *testing.T) {
 func TestTiered_slow(t *testing.T) {
 	span, recent := []window.Counts{tier(50, 50, 0), tier(50, 50, 100)}, []window.Counts{tier(10, 0, 0), tier(10, 0, 60)}
 	estimates := make([]estimate, 2)
-	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, 2, 0.1, 10, queue{late: true}, estimates)
+	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{k: 2, target: 0.1, padding: 10, queue: queue{late: true}}, estimates)
 	supply := max(0.9, 1-0.05*(100./11-1)) * math.Pow(20, 0.5) * math.Pow(100./300*80, 0.4) * math.Pow(0.2*80, 0.1)
 	if want := (80 - supply) / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
 		t.Errorf("got %v want %v", estimates[1].probability, want)
+	}
+}
+
+// TestTiered_spares: while tenants below their share are spared, a backend that says that it is full gets fewer calls.
+func TestTiered_spares(t *testing.T) {
+	of := func(full uint64, spares bool) float64 {
+		span := []window.Counts{{}, {Accepted: 100, Rejected: 5, Full: full, Shed: 100}}
+		estimates := make([]estimate, 2)
+		tiered(&window.Reading{Span: span, Recent: span}, alarmed, &terms{k: 2, target: 0.1, padding: 10, spares: spares}, estimates)
+		return estimates[1].probability
+	}
+	if of(5, true) <= of(5, false) || of(0, true) != of(0, false) {
+		t.Errorf("full: got %v while tenants are spared and %v otherwise; not full: %v and %v", of(5, true), of(5, false), of(0, true), of(0, false))
 	}
 }
 

@@ -3,6 +3,7 @@ package fairness
 import (
 	"hash/maphash"
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,9 @@ const (
 // many. With less, tenants look alike, because each of their calls may be the only one. So a caller
 // with a hundred thousand keys cannot make every other tenant look greedy.
 const leastFair = 1.0
+
+// lately is in ticks.
+const lately = 20
 
 // Config describes a Table.
 type Config struct {
@@ -36,6 +40,7 @@ type Table struct {
 	demand demand
 	shares shares
 	names  names
+	spared atomic.Uint64 // the tick of the last call that is not to be shed because of its tenant
 }
 
 // New returns an empty table.
@@ -92,10 +97,19 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 		probability = 1 - fair/x
 	}
 	mark(cell, above)
+	if !above && t.spared.Load() != at {
+		t.spared.Store(at)
+	}
 	if trust := fair/least - 1; trust < 1 {
 		probability = trust*probability + (1-trust)*p
 	}
 	return probability, above
+}
+
+// Spares reports whether a call was spared lately: it was not to be shed because its tenant takes less than its share.
+func (t *Table) Spares(now time.Duration) bool {
+	spared := t.spared.Load()
+	return spared > 0 && uint64(now/tick)+1 <= spared+lately
 }
 
 // keep empties what is old. Last is the last tick.
