@@ -92,31 +92,6 @@ func TestTheLoad(t *testing.T) {
 	}
 }
 
-func TestTheLoadChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &load{capacity: 1000, servers: []*meter{meterOf(with(http.StatusOK, 0))}}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			l.run(ctx)
-		}()
-		for _, factor := range []float64{0, 5, 0} {
-			l.set(factor)
-			time.Sleep(time.Second)
-			got := 0
-			for range rateSpan {
-				got = int(l.servers[0].read().Good)
-			}
-			if want := 1000 * factor; math.Abs(float64(got)-want) > 200*factor+10 {
-				t.Errorf("load %v: got %d good answers per second want about %v", factor, got, want)
-			}
-		}
-		cancel()
-		<-done
-	})
-}
-
 func TestOutcomes(t *testing.T) {
 	for _, tt := range []struct {
 		answer answer

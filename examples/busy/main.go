@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/spillway-go/spillway/examples/internal/page"
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
@@ -29,11 +30,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // run measures the capacity of the servers, and sends them requests until ctx or the run ends.
 func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	web, err := listen(s.address)
+	server, err := page.Listen(s.address, "-addr")
 	if err != nil {
 		return err
 	}
-	defer web.close()
+	defer server.Close()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	protected, bare, err := startBoth(s, stderr, stop)
@@ -47,11 +48,11 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	web.serve(b)
-	fmt.Fprintf(stdout, "A server answers %.0f requests per second at most. Watch them: %s/\nCtrl-C ends it.\n", b.load.capacity, web.url())
+	server.Serve(b.handler(s.address), b.stream.Close, func() {})
+	fmt.Fprintf(stdout, "A server answers %.0f requests per second at most. Watch them: %s/\nCtrl-C ends it.\n", b.load.capacity, server.URL)
 	if s.open {
-		if err := program.Browse(web.url() + "/"); err != nil {
-			fmt.Fprintf(stderr, "busy: -open: cannot open a browser: %v: open %s/ yourself\n", err, web.url())
+		if err := program.Browse(server.URL + "/"); err != nil {
+			fmt.Fprintf(stderr, "busy: -open: cannot open a browser: %v: open %s/ yourself\n", err, server.URL)
 		}
 	}
 	err = b.run(ctx, stdout)

@@ -4,43 +4,13 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
-	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 //go:embed page
 var files embed.FS
-
-type web struct {
-	address  string
-	listener net.Listener
-	server   *http.Server
-}
-
-// listen takes the address. Requests wait until serve is called.
-func listen(address string) (*web, error) {
-	listener, err := program.Listen(address, "-addr")
-	return &web{address: address, listener: listener}, err
-}
-
-func (w *web) url() string { return page.URL(w.listener.Addr()) }
-
-func (w *web) serve(b *busy) {
-	w.server = page.NewServer(b.handler(w.address))
-	w.server.RegisterOnShutdown(b.stream.Close)
-	go func() { _ = w.server.Serve(w.listener) }() // the error is that it was closed
-}
-
-func (w *web) close() {
-	if w.server == nil {
-		_ = w.listener.Close() // it has accepted no connection
-		return
-	}
-	_ = program.Shutdown(w.server) // its listener may have failed before
-}
 
 // handler returns the handler of all addresses.
 func (b *busy) handler(listen string) http.Handler {
@@ -58,14 +28,12 @@ type change struct {
 
 func (b *busy) control(w http.ResponseWriter, r *http.Request) {
 	var c change
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<10))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&c)
+	err := page.ReadJSON(w, r, 1<<10, &c, (*json.Decoder).DisallowUnknownFields)
 	if err == nil && c.Load != nil && !(*c.Load >= 0 && *c.Load <= maxLoad) {
 		err = fmt.Errorf("load is %v: want 0 to %d", *c.Load, maxLoad)
 	}
 	if err != nil {
-		page.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		page.WriteError(w, err)
 		return
 	}
 	if c.Load != nil {

@@ -27,6 +27,7 @@ func TestThePageHasWhatItNeeds(t *testing.T) {
 func post(t *testing.T, b *busy, host, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+host+"/control", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -48,7 +49,7 @@ func TestControl(t *testing.T) {
 		{`{"load":10.5}`, 400, 3, 0},
 		{`{"load":-1,"burst":true}`, 400, 3, 0},
 		{`{"lode":1}`, 400, 3, 0},
-		{`{"load":` + strings.Repeat(" ", 2000) + `1}`, 400, 3, 0},
+		{`{"load":` + strings.Repeat(" ", 2000) + `1}`, 413, 3, 0},
 	} {
 		b := still()
 		got := post(t, b, "127.0.0.1:8080", tt.body)

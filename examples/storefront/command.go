@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
@@ -34,30 +33,22 @@ func (c command) run(ctx context.Context) int {
 }
 
 func (c command) serve(ctx context.Context) error {
-	listener, err := program.Listen(c.settings.listen, "-listen")
+	server, err := page.Listen(c.settings.listen, "-listen")
 	if err != nil {
 		return err
 	}
-	c.stdout = &terminal{out: c.stdout} // the report and the alerts write to it
 	f, err := newStorefront(ctx, c.settings, c.stdout, c.getenv)
 	if err != nil {
-		_ = listener.Close() // it has accepted no connection yet
-		return err
+		return errors.Join(err, server.Close())
 	}
-	server := page.NewServer(f.handler(c.settings.listen))
-	server.RegisterOnShutdown(f.closeStreams)
 	ctx, stop := c.withDuration(ctx)
 	defer stop()
-	served := make(chan error, 1)
-	go func() {
-		defer stop()
-		served <- server.Serve(listener)
-	}()
-	c.printAddresses(page.URL(listener.Addr()))
+	server.Serve(f.handler(c.settings.listen), f.closeStreams, stop)
+	c.printAddresses(server.URL)
 	r := newReport(c.stdout, c.settings)
 	f.run(ctx, r)
 	r.summarize(f.shop.Settings())
-	return errors.Join(c.shutdown(server, f), ignoreClosed(<-served), r.err)
+	return errors.Join(c.shutdown(server, f), r.err)
 }
 
 // withDuration returns a context that ends after the duration of the settings, if there is one.
@@ -80,19 +71,12 @@ func (c command) printAddresses(url string) {
 
 // shutdown stops the server, and then the storefront. If the spans cannot be sent, it prints the
 // error and does not return it.
-func (c command) shutdown(server *http.Server, f *storefront) error {
-	err := program.Shutdown(server)
+func (c command) shutdown(server *page.Server, f *storefront) error {
+	err := server.Close()
 	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := f.close(flush); err != nil {
 		fmt.Fprintln(c.stderr, "storefront: telemetry: the last spans or metrics were not sent:", err)
-	}
-	return err
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"time"
 )
 
@@ -48,22 +47,14 @@ func (h healthcheck) check(ctx context.Context) error {
 	return nil
 }
 
-// dialAddress returns the address at which a client on this machine reaches a listener. For an
-// unspecified address, such as 0.0.0.0, it is the loopback address.
+// dialAddress returns the address at which a client on this machine reaches a listener.
 func dialAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return listen // parse has rejected it before
 	}
-	ip, _ := netip.ParseAddr(host) // the zero Addr if host is a name
-	switch ip.Unmap() {
-	case netip.IPv4Unspecified():
-		host = "127.0.0.1"
-	case netip.IPv6Unspecified():
-		host = "::1"
-	}
-	if host == "" {
-		host = "127.0.0.1"
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "localhost"
 	}
 	return net.JoinHostPort(host, port)
 }

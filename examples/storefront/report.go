@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
@@ -25,19 +24,6 @@ const heading = `
                                 -- goodput % --    ------ success % ------                ----- probability -----
    time  offered/s  served/s   throttled    not    high  impt   med   low      shed/s    high  impt   med   low
 `
-
-// terminal is an output that several goroutines write to. It does not mix their lines.
-type terminal struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-// Write writes p with the lock held.
-func (t *terminal) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.out.Write(p)
-}
 
 // report writes a line per second to the terminal, and a summary at the end.
 type report struct {
@@ -77,7 +63,7 @@ func (r *report) follow(ctx context.Context, m *shop.Meter, p *scenarioPlayer) {
 func (r *report) add(row shop.Sample, p *scenarioPlayer) {
 	r.line(row)
 	begun, disturbed := p.disturbedSince()
-	if disturbed && row.At.Add(-row.Span/2).Before(begun) {
+	if disturbed && row.At().Add(-row.Span/2).Before(begun) {
 		return // the last second before the disturbance
 	}
 	if disturbed && !r.disturbed {
@@ -107,7 +93,7 @@ func (r *report) line(row shop.Sample) {
 	r.lines++
 	k := row.Kinds
 	r.printf("%s%5.0f s %10.0f %9.0f       %s  %s   %s %s %s %s  %10.0f    %.2f  %.2f  %.2f  %.2f\n%s",
-		above, row.At.Sub(r.begun).Seconds(), row.Offered, row.Served, percent(row.Goodput), percent(row.Twin.Goodput),
+		above, row.At().Sub(r.begun).Seconds(), row.Offered, row.Served, percent(row.Goodput), percent(row.Twin.Goodput),
 		percent(k[0].Success), percent(k[1].Success), percent(k[2].Success), percent(k[3].Success), row.Shed,
 		k[0].Probability, k[1].Probability, k[2].Probability, k[3].Probability, below)
 }
@@ -119,7 +105,7 @@ func (r *report) printf(format string, args ...any) {
 }
 
 // percent formats a ratio in five columns.
-func percent(r shop.Ratio) string {
+func percent(r shop.Figure) string {
 	if !r.Known() {
 		return "    -"
 	}
@@ -127,28 +113,24 @@ func percent(r shop.Ratio) string {
 }
 
 func describe(s shop.Settings) string {
-	switched := "off"
-	if s.Throttled {
-		switched = "on"
-	}
-	return fmt.Sprintf("load %.2g x %.0f calls/s, backend %v, throttle %s, policy %v", s.Load, s.Capacity, s.Backend, switched, s.Policy)
+	return fmt.Sprintf("load %.2g x %.0f calls/s, backend %v, throttle %v, policy %v", s.Load, s.Capacity, s.Backend, s.Throttled, s.Policy)
 }
 
 // sums are the figures of several seconds together.
 type sums struct {
-	seconds         float64
-	possible        float64 // offered calls that the backend had the capacity to serve
-	capacity        float64 // calls that the backend had the capacity to serve
-	served, twin    float64
-	offered         float64
-	offeredBy, okBy [4]float64 // by priority
-	cached          float64
+	seconds         shop.Figure
+	possible        shop.Figure // offered calls that the backend had the capacity to serve
+	capacity        shop.Figure // calls that the backend had the capacity to serve
+	served, twin    shop.Figure
+	offered         shop.Figure
+	offeredBy, okBy [4]shop.Figure // by priority
+	cached          shop.Figure
 }
 
 func sumOf(rows []shop.Sample) sums {
 	var t sums
 	for _, row := range rows {
-		s := row.Span.Seconds()
+		s := shop.Figure(row.Span.Seconds())
 		t.seconds += s
 		t.possible += s * min(row.Offered, row.Available)
 		t.capacity += s * row.Available
@@ -197,9 +179,9 @@ func (r *report) summarize(now shop.Settings) {
 
 // share formats a part of a whole in percent, at most 100. Calls in flight at the beginning can
 // make the part larger than the whole.
-func share(part, whole float64) string {
+func share(part, whole shop.Figure) string {
 	if whole <= 0 {
 		return "     -"
 	}
-	return fmt.Sprintf("%5.1f %%", math.Min(100, 100*part/whole))
+	return fmt.Sprintf("%5.1f %%", min(100, 100*part/whole))
 }

@@ -62,36 +62,3 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 		})
 	}
 }
-
-func TestAPhaseUndoesTheOneBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := build(t, "-load 0.5")
-		f.scenario.scenario = scenario{"mixed", []phase{{time.Second, 4, shop.Up}, {time.Second, 0, shop.Down}, {0, 0, shop.Brownout}}}
-		go f.scenario.run(t.Context())
-		for i, want := range []at{{0, 4, shop.Up}, {0, 0.5, shop.Down}, {0, 0.5, shop.Brownout}, {0, 0.5, shop.Brownout}} {
-			synctest.Wait()
-			if got := f.shop.Settings(); got.Load != want.load || got.Backend != want.backend {
-				t.Errorf("phase %d: got load %v, backend %v want %v, %v", i, got.Load, got.Backend, want.load, want.backend)
-			}
-			<-time.After(time.Second)
-		}
-		if begun, ok := f.scenario.disturbedSince(); !ok || time.Since(begun) != 4*time.Second {
-			t.Errorf("disturbance: got it since %v, %v want since the first phase", begun, ok)
-		}
-	})
-}
-
-func TestCalmIsNoDisturbance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := build(t, "-scenario outage")
-		go f.scenario.run(t.Context())
-		<-time.After(4 * time.Second)
-		if begun, ok := f.scenario.disturbedSince(); ok {
-			t.Errorf("disturbance: got it since %v want none yet", begun)
-		}
-		<-time.After(time.Minute)
-		if begun, ok := f.scenario.disturbedSince(); !ok || time.Since(begun) != 59*time.Second {
-			t.Errorf("disturbance: got it since %v, %v want since the first outage", begun, ok)
-		}
-	})
-}

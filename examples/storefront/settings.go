@@ -10,7 +10,6 @@ import (
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
-	"github.com/spillway-go/spillway/throttle"
 )
 
 // usage is the text of -h.
@@ -78,7 +77,7 @@ func parse(args []string) (settings, error) {
 	flags.Func("duration", "", program.Days(&s.duration))
 	flags.Func("load", "", program.Number(&s.shop.Load, 0, shop.MaxLoad, "times the capacity"))
 	flags.Func("capacity", "", program.Number(&s.shop.Capacity, shop.MinCapacity, shop.MaxCapacity, "calls per second"))
-	flags.Func("policy", "", s.setPolicy)
+	flags.TextVar(&s.shop.Policy, "policy", s.shop.Policy, "")
 	flags.Func("scenario", "", s.setScenario)
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
@@ -100,19 +99,6 @@ func (s *settings) checkHealthcheck(flags *flag.FlagSet) (err error) {
 		err = fmt.Errorf("-healthcheck needs the port of the storefront: -listen is %s: want a port from 1 to 65535", s.listen)
 	}
 	return err
-}
-
-func (s *settings) setPolicy(word string) (err error) {
-	s.shop.Policy, err = parsePolicy(word)
-	return err
-}
-
-func parsePolicy(word string) (throttle.Policy, error) {
-	var p throttle.Policy
-	if p.UnmarshalText([]byte(word)) != nil {
-		return p, errors.New("want tiered or sre")
-	}
-	return p, nil
 }
 
 func (s *settings) setScenario(name string) error {

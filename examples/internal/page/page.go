@@ -4,14 +4,10 @@ package page
 
 import (
 	"embed"
-	"encoding/json"
-	"fmt"
 	"io/fs"
 	"mime"
-	"net"
 	"net/http"
 	"path"
-	"time"
 )
 
 // shared has the files that every page uses: the chart, the icon, colours and controls.
@@ -22,28 +18,6 @@ var shared embed.FS
 // contentPolicy is the Content-Security-Policy: a page loads only what its process serves.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// NewServer returns a server with limits for slow and broken clients. A [Stream] sets deadlines of
-// its own.
-func NewServer(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    32 << 10,
-	}
-}
-
-// URL returns the URL of a server for a browser on this machine.
-func URL(a net.Addr) string {
-	tcp, ok := a.(*net.TCPAddr)
-	if ok && tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("http://localhost:%d", tcp.Port)
-	}
-	return "http://" + a.String()
-}
 
 // Handle serves the file page/index.html of own at /. The other files in that folder are below
 // /assets/, together with those that all pages share.
@@ -130,11 +104,4 @@ func KnownHost(listen string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// WriteJSON answers with a value in JSON.
-func WriteJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // fails if the client has disconnected
 }

@@ -77,12 +77,3 @@ func Address(to *string, example string) func(text string) error {
 		return nil
 	}
 }
-
-// Listen listens at the address of a flag.
-func Listen(address, flag string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w: choose another address with %s, or 127.0.0.1:0 for any free port", address, err, flag)
-	}
-	return listener, nil
-}

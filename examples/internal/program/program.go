@@ -1,5 +1,4 @@
-// Package program has what the commands of the examples share: flags, Ctrl-C, servers, tickers and exit
-// codes.
+// Package program has what the commands of the examples share: flags, Ctrl-C, tickers and exit codes.
 package program
 
 import (

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
-	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -28,9 +27,7 @@ type Server struct {
 	telemetry *otelthrottle.Telemetry
 	page      *statusz.Page
 	meters    *metric.MeterProvider
-	server    *http.Server
-	served    chan error
-	url       string
+	server    *page.Server
 }
 
 // Open serves at an address. If the address is empty, it does nothing and returns nil.
@@ -42,22 +39,20 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	if address == "" {
 		return nil, nil
 	}
-	listener, err := program.Listen(address, "-metrics")
+	server, err := page.Listen(address, "-metrics")
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s := &Server{page: statusz.New(), served: make(chan error, 1), url: page.URL(listener.Addr())}
+	s := &Server{page: statusz.New(), server: server}
 	if err := s.install(registry, options); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, errors.Join(err, server.Close())
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/throttle", s.page)
-	s.server = page.NewServer(page.KnownHost(address, mux))
-	s.server.RegisterOnShutdown(func() { _ = s.page.Close() }) // ends the streams of the page; always returns nil
-	go func() { s.served <- s.server.Serve(listener) }()
+	server.Serve(page.KnownHost(address, mux), func() { _ = s.page.Close() }, func() {}) // which always returns nil
 	return s, nil
 }
 
@@ -99,7 +94,7 @@ func (s *Server) URL() string {
 	if s == nil {
 		return ""
 	}
-	return s.url
+	return s.server.URL
 }
 
 // Close stops the server and the metrics, and removes the default hooks.
@@ -108,9 +103,5 @@ func (s *Server) Close() error {
 		return nil
 	}
 	uninstall()
-	err := program.Shutdown(s.server)
-	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return errors.Join(err, s.telemetry.Shutdown(context.Background()), s.meters.Shutdown(context.Background()))
+	return errors.Join(s.server.Close(), s.telemetry.Shutdown(context.Background()), s.meters.Shutdown(context.Background()))
 }

@@ -7,26 +7,28 @@ import (
 	"time"
 
 	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 const (
-	// minLatency is the latency of the idle backend.
+	// minLatency and maxLatency are the bounds of the latency of a call.
 	minLatency = 3 * time.Millisecond
-	// maxSlowdown is the additional latency of the overloaded backend.
-	maxSlowdown = 25 * time.Millisecond
+	maxLatency = 10 * time.Millisecond
 	// unanswered is the share of the rejected calls that get no answer, so that they time out.
 	unanswered = 0.1
 	// rejectionCost is the work of a rejection, as a share of the work of a served call.
 	rejectionCost = 0.2
-	// reserve is how much unused work a backend can save up, in seconds of its capacity.
-	reserve = 0.35
 )
 
 // backend serves calls as long as it has work left, and rejects the others. While it is slow, it has a
 // queue and rejects none. It treats all priorities alike.
 type backend struct {
+	work *throttletest.Backend // decides at once which calls are served
+
 	mu     sync.Mutex
-	work   work
+	rate   float64 // calls per second that it can serve
 	slow   bool
 	queue  queue
 	totals backendTotals
@@ -39,8 +41,11 @@ type backendTotals struct {
 	waits
 }
 
+// newBackend returns a backend with valid settings.
 func newBackend(s Settings) *backend {
-	return &backend{work: newWork(s.Available(), time.Now()), slow: s.Backend == Slow}
+	b := &backend{work: throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Capacity: s.Capacity, RejectionCost: rejectionCost}))}
+	b.change(s)
+	return b
 }
 
 // call makes a call to the backend. It returns nil if the backend has served it.
@@ -83,9 +88,9 @@ func (b *backend) take() answer {
 func (b *backend) answer(now time.Time) answer {
 	switch {
 	case b.slow:
-		return answer{after: b.queue.enter(now, b.work.rate)}
-	case b.work.take(now):
-		return answer{after: minLatency + time.Duration((b.work.strain()+rand.Float64()/4)*float64(maxSlowdown))}
+		return answer{after: b.queue.enter(now, b.rate)}
+	case b.work.Call(context.Background()) == nil:
+		return answer{after: minLatency + rand.N(maxLatency-minLatency)}
 	case rand.Float64() < unanswered:
 		return answer{after: never}
 	}
@@ -96,7 +101,11 @@ func (b *backend) answer(now time.Time) answer {
 func (b *backend) change(s Settings) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.work.change(s.Available(), time.Now())
+	b.rate = s.Available()
+	b.work.SetOutage(b.rate == 0)
+	if b.rate > 0 {
+		_ = b.work.SetCapacity(b.rate) // the error is about settings that are out of range
+	}
 	if b.slow = s.Backend == Slow; !b.slow {
 		b.queue = queue{}
 	}
@@ -120,58 +129,8 @@ func (w *waits) add(d time.Duration) {
 	w.waited += d
 }
 
-// since returns the mean of the waits since earlier ones.
-func (w waits) since(before waits) Milliseconds {
+// since returns the mean of the waits since earlier ones, in milliseconds.
+func (w waits) since(before waits) Figure {
 	calls, waited := w.calls-before.calls, w.waited-before.waited
-	return Milliseconds(waited.Seconds() * 1000 / float64(calls)) // NaN without calls
+	return Figure(waited.Seconds() * 1000 / float64(calls)) // NaN without calls
 }
-
-// work is what a backend can do at the moment, in served calls. It grows with time, and each call
-// uses some of it, whether it is served or rejected. It can be as far below zero as it can be saved
-// up. Below zero the backend is busy with rejections and serves no call.
-type work struct {
-	rate float64 // per second
-	left float64
-	at   time.Time // of the last refill
-}
-
-// newWork returns the work of an idle backend.
-func newWork(rate float64, now time.Time) work {
-	return work{rate: rate, left: rate * reserve, at: now}
-}
-
-// take uses the work for one call. It returns false if there is only enough to reject it.
-func (w *work) take(now time.Time) (served bool) {
-	w.refill(now)
-	if w.left >= 1 {
-		w.left--
-		return true
-	}
-	w.left = max(w.left-rejectionCost, -w.limit())
-	return false
-}
-
-// change sets the rate from now on.
-func (w *work) change(rate float64, now time.Time) {
-	w.refill(now)
-	w.rate = rate
-	w.left = min(max(w.left, -w.limit()), w.limit())
-}
-
-// strain returns how overloaded the backend is, from 0 for an idle backend to 1.
-func (w *work) strain() float64 {
-	if w.rate == 0 {
-		return 1
-	}
-	return (w.limit() - w.left) / (2 * w.limit())
-}
-
-func (w *work) refill(now time.Time) {
-	if passed := now.Sub(w.at).Seconds(); passed > 0 {
-		w.left = min(w.left+passed*w.rate, w.limit())
-		w.at = now
-	}
-}
-
-// limit is the work that can be saved up.
-func (w *work) limit() float64 { return w.rate * reserve }

@@ -3,7 +3,6 @@ package shop
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -78,37 +77,37 @@ func (m *Meter) Read() Sample {
 // sample returns the rates between two Totals.
 func (s *Shop) sample(from, to *Totals) Sample {
 	span := to.At.Sub(from.At)
-	perSecond := func(from, to uint64) float64 {
+	perSecond := func(from, to uint64) Figure {
 		if span <= 0 {
 			return 0
 		}
-		return float64(to-from) / span.Seconds()
+		return Figure(float64(to-from) / span.Seconds())
 	}
 	before, after := from.Sum(), to.Sum()
 	sample := Sample{
-		At: to.At, Span: span, Settings: s.Settings(),
+		Millis: to.At.UnixMilli(), Span: span, Settings: s.Settings(),
 		Offered: perSecond(before.Offered, after.Offered),
 		Sent:    perSecond(from.Sent, to.Sent),
 		Served:  perSecond(before.Served, after.Served),
 		Shed:    perSecond(before.Shed, after.Shed),
 		Twin:    TwinSample{Served: perSecond(from.Twin.served, to.Twin.served), Latency: to.Twin.since(from.Twin.waits)},
 	}
-	sample.Available = sample.Settings.Available()
+	sample.Available = Figure(sample.Settings.Available())
 	possible := min(sample.Offered, sample.Available)
 	sample.Goodput = newRatio(sample.Served, possible)
 	sample.Twin.Goodput = newRatio(sample.Twin.Served, possible)
 	stats := s.Throttle().Stats()
-	sample.Slow = Milliseconds(stats.Slow.Slow.Seconds() * 1000)
+	sample.Slow = Figure(stats.Slow.Slow.Seconds() * 1000)
 	for i, kind := range Kinds() {
 		a, b := from.Kinds[i], to.Kinds[i]
 		served, ended := b.Served-a.Served, b.Served+b.Rejected+b.Shed-a.Served-a.Rejected-a.Shed
 		sample.Kinds = append(sample.Kinds, KindSample{
 			Kind: kind.Name, Priority: kind.Priority.String(),
 			Offered: perSecond(a.Offered, b.Offered), Served: perSecond(a.Served, b.Served),
-			Success: newRatio(float64(served), float64(ended)),
+			Success: newRatio(Figure(served), Figure(ended)),
 			Shed:    perSecond(a.Shed, b.Shed), Cached: perSecond(a.Cached, b.Cached),
 			Latency:     b.since(a.waits),
-			Probability: stats.Priorities[i].Probability, InFlight: stats.Priorities[i].InFlight,
+			Probability: Figure(stats.Priorities[i].Probability), InFlight: stats.Priorities[i].InFlight,
 		})
 	}
 	return sample
@@ -116,92 +115,63 @@ func (s *Shop) sample(from, to *Totals) Sample {
 
 // Sample has the figures of a span of time. Rates are calls per second.
 type Sample struct {
-	At        time.Time     `json:"-"` // the end of the span
-	Span      time.Duration `json:"-"` // its length
-	Offered   float64       `json:"offered"`
-	Sent      float64       `json:"sent"` // to the backend, which excludes shed calls
-	Served    float64       `json:"served"`
-	Shed      float64       `json:"shed"`
-	Available float64       `json:"available"` // that the backend could serve
-	Goodput   Ratio         `json:"goodput"`   // Served, as a part of the smaller of Offered and Available
+	Millis    int64         `json:"at"` // the end of the span, in milliseconds since 1970
+	Span      time.Duration `json:"-"`  // its length
+	Offered   Figure        `json:"offered"`
+	Sent      Figure        `json:"sent"` // to the backend, which excludes shed calls
+	Served    Figure        `json:"served"`
+	Shed      Figure        `json:"shed"`
+	Available Figure        `json:"available"` // that the backend could serve
+	Goodput   Figure        `json:"goodput"`   // Served, as a part of the smaller of Offered and Available
 	Twin      TwinSample    `json:"twin"`
 	Kinds     []KindSample  `json:"kinds"` // by priority
-	Slow      Milliseconds  `json:"slow"`  // the Slow of the throttle
+	Slow      Figure        `json:"slow"`  // the Slow of the throttle, in milliseconds
 	Settings  Settings      `json:"settings"`
 }
 
+// At returns the end of the span.
+func (s *Sample) At() time.Time { return time.UnixMilli(s.Millis) }
+
 // TwinSample has the figures of the backend without a throttle.
 type TwinSample struct {
-	Served  float64      `json:"served"`
-	Goodput Ratio        `json:"goodput"`
-	Latency Milliseconds `json:"latency"`
+	Served  Figure `json:"served"`
+	Goodput Figure `json:"goodput"`
+	Latency Figure `json:"latency"`
 }
 
 // KindSample has the figures of one kind of call.
 type KindSample struct {
-	Kind        string  `json:"kind"`
-	Priority    string  `json:"priority"`
-	Offered     float64 `json:"offered"`
-	Served      float64 `json:"served"`
-	Success     Ratio   `json:"success"` // served by the backend, as a part of the calls that have ended
-	Shed        float64 `json:"shed"`
-	Cached      float64 `json:"cached"`
-	Probability float64 `json:"probability"` // of shedding the next call; computed also while the throttle is off
-	InFlight    int64   `json:"in_flight"`
-	// Latency is how long calls waited for an answer or for their timeout, on average.
-	Latency Milliseconds `json:"latency"`
+	Kind        string `json:"kind"`
+	Priority    string `json:"priority"`
+	Offered     Figure `json:"offered"`
+	Served      Figure `json:"served"`
+	Success     Figure `json:"success"` // served by the backend, as a part of the calls that have ended
+	Shed        Figure `json:"shed"`
+	Cached      Figure `json:"cached"`
+	Probability Figure `json:"probability"` // of shedding the next call; computed also while the throttle is off
+	InFlight    int64  `json:"in_flight"`
+	// Latency is how long calls waited for an answer or for their timeout, in milliseconds on average.
+	Latency Figure `json:"latency"`
 }
 
-// Ratio is a part of a whole, 0 to 1. It is NaN if the whole is 0, and null in JSON.
-type Ratio float64
+// Figure is a rate, a ratio from 0 to 1, or a time in milliseconds. It is NaN if it is not known.
+type Figure float64
 
 // newRatio returns part/whole, at most 1. Saved up work can make the part larger than the whole.
-func newRatio(part, whole float64) Ratio {
+func newRatio(part, whole Figure) Figure {
 	if whole <= 0 {
-		return Ratio(math.NaN())
+		return Figure(math.NaN())
 	}
-	return Ratio(min(1, part/whole))
+	return min(1, part/whole)
 }
 
-// Milliseconds is a duration in milliseconds. It is NaN if there was no call, and null in JSON.
-type Milliseconds float64
+// Known reports whether the figure is a number.
+func (f Figure) Known() bool { return !math.IsNaN(float64(f)) }
 
-// MarshalJSON writes the number with one digit, or null.
-func (m Milliseconds) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(m)) {
+// MarshalJSON writes the figure with four digits, to keep samples small, or null.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if !f.Known() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(rounded(float64(m), 10))
-}
-
-// Known reports whether the ratio is a number.
-func (r Ratio) Known() bool { return !math.IsNaN(float64(r)) }
-
-// MarshalJSON writes the number with four digits, or null.
-func (r Ratio) MarshalJSON() ([]byte, error) {
-	if !r.Known() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(rounded(float64(r), 1e4))
-}
-
-func rounded(x, digits float64) float64 { return math.Round(x*digits) / digits }
-
-// MarshalJSON writes the sample for the page, with rounded numbers to keep it small.
-func (s Sample) MarshalJSON() ([]byte, error) {
-	rates := []*float64{&s.Offered, &s.Sent, &s.Served, &s.Shed, &s.Available, &s.Twin.Served}
-	s.Kinds = slices.Clone(s.Kinds)
-	for i := range s.Kinds {
-		k := &s.Kinds[i]
-		rates = append(rates, &k.Offered, &k.Served, &k.Shed, &k.Cached)
-		k.Probability = rounded(k.Probability, 1e4)
-	}
-	for _, rate := range rates {
-		*rate = rounded(*rate, 10)
-	}
-	type fields Sample // without this method
-	return json.Marshal(struct {
-		At int64 `json:"at"` // milliseconds since 1970
-		fields
-	}{s.At.UnixMilli(), fields(s)})
+	return json.Marshal(math.Round(float64(f)*1e4) / 1e4)
 }

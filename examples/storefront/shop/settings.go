@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -42,15 +41,42 @@ func (h Health) String() string {
 	return fmt.Sprintf("health(%d)", uint8(h))
 }
 
-// ParseHealth returns the health with a name. It returns an error for any text that is not the
-// String of a Health.
-func ParseHealth(word string) (Health, error) {
-	for h := range Down + 1 {
-		if h.String() == word {
-			return h, nil
+// MarshalText returns String.
+func (h Health) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText sets the health with a name. It returns an error for any text that is not the String of a
+// Health.
+func (h *Health) UnmarshalText(word []byte) error {
+	for known := range Down + 1 {
+		if known.String() == string(word) {
+			*h = known
+			return nil
 		}
 	}
-	return Up, errors.New("want up, brownout, slow or down")
+	return fmt.Errorf("backend is %q: want up, brownout, slow or down", word)
+}
+
+// Switch is whether the throttle is on.
+type Switch bool
+
+// String returns "on" or "off".
+func (s Switch) String() string {
+	if s {
+		return "on"
+	}
+	return "off"
+}
+
+// MarshalText returns String.
+func (s Switch) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads "on" or "off".
+func (s *Switch) UnmarshalText(word []byte) error {
+	*s = string(word) == "on"
+	if s.String() != string(word) {
+		return fmt.Errorf("throttle is %q: want on or off", word)
+	}
+	return nil
 }
 
 // The bounds of Settings.
@@ -60,13 +86,13 @@ const (
 	MaxCapacity = 2000
 )
 
-// Settings can be changed while the shop runs.
+// Settings can be changed while the shop runs. In JSON they have the names that the flags and the page use.
 type Settings struct {
-	Load      float64 // calls of all visitors, as a multiple of Capacity
-	Capacity  float64 // calls per second that the healthy backend can serve
-	Backend   Health
-	Throttled bool // the throttle is on
-	Policy    throttle.Policy
+	Load      float64         `json:"load"`     // calls of all visitors, as a multiple of Capacity
+	Capacity  float64         `json:"capacity"` // calls per second that the healthy backend can serve
+	Backend   Health          `json:"backend"`
+	Throttled Switch          `json:"throttle"`
+	Policy    throttle.Policy `json:"policy"`
 }
 
 // Calm returns settings without an overload: 80 % of the capacity, and the throttle on.
@@ -98,18 +124,3 @@ func (s Settings) Offered() float64 { return s.Load * s.Capacity }
 
 // Available returns the calls per second that the backend can serve in its current health.
 func (s Settings) Available() float64 { return s.Capacity * healths()[s.Backend].factor }
-
-// MarshalJSON writes the settings with the names that the flags and the page use.
-func (s Settings) MarshalJSON() ([]byte, error) {
-	switched := "off"
-	if s.Throttled {
-		switched = "on"
-	}
-	return json.Marshal(struct {
-		Load     float64 `json:"load"`
-		Capacity float64 `json:"capacity"`
-		Backend  string  `json:"backend"`
-		Throttle string  `json:"throttle"`
-		Policy   string  `json:"policy"`
-	}{s.Load, s.Capacity, s.Backend.String(), switched, s.Policy.String()})
-}

@@ -84,7 +84,7 @@ func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 		// 2.5 % of the capacity. With the default of 1 it notices a recovery later.
 		MinimumRate: 10,
 
-		// A call takes 35 ms at most while the backend is well. With this, the throttle notices a
+		// A call takes 10 ms at most while the backend is well. With this, the throttle notices a
 		// backend that is slow but rejects nothing, long before callers give up.
 		Slow: slow,
 
@@ -94,8 +94,8 @@ func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 	})
 }
 
-// slow is four times what a call of the healthy backend takes at most, and a third of callTimeout. The rest
-// is for pauses of the machine, which runs everything here.
+// slow is a third of callTimeout, and far above what a call of the healthy backend takes. The distance is
+// for pauses of the machine, which runs everything here.
 const slow = 150 * time.Millisecond
 
 // window returns a shorter window than the default, so that the page shows changes sooner. A short
@@ -107,7 +107,7 @@ func window(p throttle.Policy) time.Duration {
 	return 5 * time.Second
 }
 
-func mode(on bool) throttle.Mode {
+func mode(on Switch) throttle.Mode {
 	if on {
 		return throttle.ModeEnforce
 	}

@@ -58,14 +58,14 @@ func over(s *shop.Shop, span time.Duration) shop.Sample {
 	return m.Read()
 }
 
-func atLeast(t *testing.T, what string, got, want float64) {
+func atLeast(t *testing.T, what string, got, want shop.Figure) {
 	t.Helper()
 	if !(got >= want) {
 		t.Errorf("%s: got %.3f want at least %.3f", what, got, want)
 	}
 }
 
-func atMost(t *testing.T, what string, got, want float64) {
+func atMost(t *testing.T, what string, got, want shop.Figure) {
 	t.Helper()
 	if !(got <= want) {
 		t.Errorf("%s: got %.3f want at most %.3f", what, got, want)
@@ -75,8 +75,8 @@ func atMost(t *testing.T, what string, got, want float64) {
 func TestOnAQuietDayNothingIsShed(t *testing.T) {
 	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
 		day := over(s, 30*time.Second)
-		atLeast(t, "goodput", float64(day.Goodput), 0.98)
-		atLeast(t, "goodput of the twin", float64(day.Twin.Goodput), 0.98)
+		atLeast(t, "goodput", day.Goodput, 0.98)
+		atLeast(t, "goodput of the twin", day.Twin.Goodput, 0.98)
 		atMost(t, "shed per second", day.Shed, 1)
 		atLeast(t, "offered per second", day.Offered, 300)
 		atMost(t, "offered per second", day.Offered, 340)
@@ -87,13 +87,13 @@ func TestOffAndOnAgain(t *testing.T) {
 	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
 		change(t, s, func(now *shop.Settings) { now.Load, now.Throttled = 4, false })
 		off := over(s, 10*time.Second)
-		atMost(t, "goodput with the throttle off", float64(off.Goodput), 0.4)
+		atMost(t, "goodput with the throttle off", off.Goodput, 0.4)
 		if off.Shed != 0 {
 			t.Errorf("shed with the throttle off: got %v want none", off.Shed)
 		}
 		change(t, s, func(now *shop.Settings) { now.Throttled = true })
 		over(s, 15*time.Second)
-		atLeast(t, "goodput with the throttle on again", float64(over(s, 10*time.Second).Goodput), 0.9)
+		atLeast(t, "goodput with the throttle on again", over(s, 10*time.Second).Goodput, 0.9)
 	})
 }
 
@@ -110,7 +110,7 @@ func TestAnOutageSparesTheBackend(t *testing.T) {
 		atMost(t, "sent per second", down.Sent, 20)
 		change(t, s, func(now *shop.Settings) { now.Backend = shop.Up })
 		over(s, 12*time.Second)
-		atLeast(t, "goodput after the outage", float64(over(s, 10*time.Second).Goodput), 0.95)
+		atLeast(t, "goodput after the outage", over(s, 10*time.Second).Goodput, 0.95)
 	})
 }
 
@@ -121,16 +121,16 @@ func TestASlowBackend(t *testing.T) {
 		change(t, s, func(now *shop.Settings) { now.Backend = shop.Slow })
 		over(s, 5*time.Second)
 		slow := over(s, 30*time.Second)
-		atLeast(t, "goodput", float64(slow.Goodput), 0.6)
-		atLeast(t, "success of high", float64(slow.Kinds[throttle.High].Success), 0.75)
-		atMost(t, "latency of high", float64(slow.Kinds[throttle.High].Latency), 150)
-		atMost(t, "goodput of the twin", float64(slow.Twin.Goodput), 0.05)
-		atLeast(t, "latency of the twin", float64(slow.Twin.Latency), 490)
+		atLeast(t, "goodput", slow.Goodput, 0.6)
+		atLeast(t, "success of high", slow.Kinds[throttle.High].Success, 0.75)
+		atMost(t, "latency of high", slow.Kinds[throttle.High].Latency, 150)
+		atMost(t, "goodput of the twin", slow.Twin.Goodput, 0.05)
+		atLeast(t, "latency of the twin", slow.Twin.Latency, 490)
 		change(t, s, func(now *shop.Settings) { now.Backend = shop.Up })
 		over(s, 10*time.Second)
 		calm := over(s, 10*time.Second)
-		atLeast(t, "goodput afterwards", float64(calm.Goodput), 0.95)
-		atMost(t, "latency of the twin afterwards", float64(calm.Twin.Latency), 20)
+		atLeast(t, "goodput afterwards", calm.Goodput, 0.95)
+		atMost(t, "latency of the twin afterwards", calm.Twin.Latency, 20)
 	})
 }
 

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -68,24 +67,13 @@ func (s *Shop) Run(ctx context.Context) {
 	}
 }
 
-// arrive starts the visits of a span of time. Each call also goes to the backend without a
-// throttle.
+// arrive starts the visits of a span of time: a Poisson process, whose gaps are exponential. Each call also
+// goes to the backend without a throttle.
 func (s *Shop) arrive(ctx context.Context, span time.Duration) {
-	for range poisson(s.Settings().Offered() * span.Seconds()) {
+	mean := s.Settings().Offered() * span.Seconds()
+	for at := rand.ExpFloat64(); at < mean; at += rand.ExpFloat64() {
 		s.twin.take()
 		v := visit{shop: s, kind: pick(rand.Float64())}
 		s.visits.Go(func() { v.serve(ctx) })
 	}
-}
-
-// poisson returns a random number of independent events, with a mean.
-func poisson(mean float64) int {
-	if mean > 30 { // the normal distribution is close enough
-		return max(0, int(math.Round(mean+math.Sqrt(mean)*rand.NormFloat64())))
-	}
-	n, rest := 0, math.Exp(-mean)
-	for p := rand.Float64(); p > rest; p *= rand.Float64() {
-		n++
-	}
-	return n
 }
