@@ -4,7 +4,7 @@ import "errors"
 
 // AuthenticationFailure says that the caller is not authenticated.
 type AuthenticationFailure struct {
-	err error
+	failure[*AuthenticationFailure]
 }
 
 // Unauthenticated is an [AuthenticationFailure] without a cause.
@@ -12,7 +12,7 @@ var Unauthenticated error = &AuthenticationFailure{}
 
 // WithUnauthenticated wraps err in an [AuthenticationFailure]. A nil err gives nil.
 func WithUnauthenticated(err error) error {
-	return wrap(err, &AuthenticationFailure{err: err})
+	return wrap(err, &AuthenticationFailure{failure[*AuthenticationFailure]{err}})
 }
 
 // IsUnauthenticated reports whether err is or wraps an [AuthenticationFailure].
@@ -25,9 +25,3 @@ func AsUnauthenticated(err error) (*AuthenticationFailure, bool) {
 
 // Error returns the text of the kind.
 func (f *AuthenticationFailure) Error() string { return "failed to authenticate request" }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *AuthenticationFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is an [AuthenticationFailure] too.
-func (*AuthenticationFailure) Is(target error) bool { return is[*AuthenticationFailure](target) }

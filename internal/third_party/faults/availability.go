@@ -10,7 +10,7 @@ type AvailabilityFailure struct {
 	// RetryInfo is the time to wait before a retry.
 	RetryInfo RetryInfo
 
-	err error
+	failure[*AvailabilityFailure]
 }
 
 // RetryInfo is the time to wait before a retry.
@@ -47,12 +47,6 @@ func (f *AvailabilityFailure) Error() string {
 	return "service temporarily unavailable"
 }
 
-// Unwrap returns the wrapped cause, or nil.
-func (f *AvailabilityFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is an [AvailabilityFailure] too.
-func (*AvailabilityFailure) Is(target error) bool { return is[*AvailabilityFailure](target) }
-
 func newAvailability(cause error, delay time.Duration) *AvailabilityFailure {
-	return &AvailabilityFailure{RetryInfo: RetryInfo{RetryDelay: max(0, delay)}, err: cause}
+	return &AvailabilityFailure{RetryInfo: RetryInfo{RetryDelay: max(0, delay)}, failure: failure[*AvailabilityFailure]{cause}}
 }

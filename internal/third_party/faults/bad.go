@@ -7,7 +7,7 @@ type BadRequest struct {
 	// Violations are the fields at fault.
 	Violations []*FieldViolation
 
-	err error
+	failure[*BadRequest]
 }
 
 // FieldViolation is one field at fault in a request.
@@ -26,7 +26,7 @@ func Bad(violations ...*FieldViolation) error {
 // WithBad wraps err in a [BadRequest] with the given violations.
 // A nil err gives nil.
 func WithBad(err error, violations ...*FieldViolation) error {
-	return wrap(err, &BadRequest{Violations: violations, err: err})
+	return wrap(err, &BadRequest{Violations: violations, failure: failure[*BadRequest]{err}})
 }
 
 // IsBad reports whether err is or wraps a [BadRequest].
@@ -41,11 +41,5 @@ func AsBad(err error) (*BadRequest, bool) {
 func (f *BadRequest) Error() string {
 	return text("bad request", f.Violations, (*FieldViolation).describe, f.err)
 }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *BadRequest) Unwrap() error { return f.err }
-
-// Is reports whether target is a [BadRequest] too.
-func (*BadRequest) Is(target error) bool { return is[*BadRequest](target) }
 
 func (v *FieldViolation) describe() string { return v.Description }

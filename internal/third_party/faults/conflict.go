@@ -7,7 +7,7 @@ type ConflictFailure struct {
 	// Violations are the conflicts met.
 	Violations []*ConflictViolation
 
-	err error
+	failure[*ConflictFailure]
 }
 
 // ConflictViolation is one conflict over a resource.
@@ -26,7 +26,7 @@ func Aborted(violations ...*ConflictViolation) error {
 // WithAborted wraps err in a [ConflictFailure] with the given violations.
 // A nil err gives nil.
 func WithAborted(err error, violations ...*ConflictViolation) error {
-	return wrap(err, &ConflictFailure{Violations: violations, err: err})
+	return wrap(err, &ConflictFailure{Violations: violations, failure: failure[*ConflictFailure]{err}})
 }
 
 // IsAborted reports whether err is or wraps a [ConflictFailure].
@@ -41,11 +41,5 @@ func AsAborted(err error) (*ConflictFailure, bool) {
 func (f *ConflictFailure) Error() string {
 	return text("conflict", f.Violations, (*ConflictViolation).describe, f.err)
 }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *ConflictFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is a [ConflictFailure] too.
-func (*ConflictFailure) Is(target error) bool { return is[*ConflictFailure](target) }
 
 func (v *ConflictViolation) describe() string { return v.Description }

@@ -5,8 +5,14 @@ import (
 	"strings"
 )
 
-// is reports whether target itself has type T; errors.Is does the unwrapping.
-func is[T error](target error) bool {
+// failure is what all failures have. T is the pointer to the failure that embeds it.
+type failure[T error] struct{ err error }
+
+// Unwrap returns the wrapped cause, or nil.
+func (f failure[T]) Unwrap() error { return f.err }
+
+// Is reports whether target itself is a failure of the same type. errors.Is does the unwrapping.
+func (failure[T]) Is(target error) bool {
 	_, ok := target.(T)
 	return ok
 }

@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"io"
-	"reflect"
 	"testing"
 	"time"
 
@@ -36,24 +35,5 @@ func TestViolationsAreInTheText(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestViolationsAreKept(t *testing.T) {
-	quota, field := &faults.QuotaViolation{}, &faults.FieldViolation{}
-	precondition, conflict := &faults.PreconditionViolation{}, &faults.ConflictViolation{}
-	for err, want := range map[error]any{
-		faults.ResourceExhausted(quota):                     quota,
-		faults.Bad(field):                                   field,
-		faults.FailedPrecondition(precondition):             precondition,
-		faults.Aborted(conflict):                            conflict,
-		faults.WithResourceExhausted(io.EOF, quota):         quota,
-		faults.WithBad(io.EOF, field):                       field,
-		faults.WithFailedPrecondition(io.EOF, precondition): precondition,
-		faults.WithAborted(io.EOF, conflict):                conflict,
-	} {
-		if got := reflect.ValueOf(err).Elem().FieldByName("Violations"); got.Len() != 1 || got.Index(0).Interface() != want {
-			t.Errorf("%T: got violations %v, want [%p]", err, got, want)
-		}
 	}
 }

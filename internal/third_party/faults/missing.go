@@ -4,7 +4,7 @@ import "errors"
 
 // MissingFailure says that what was asked for does not exist.
 type MissingFailure struct {
-	err error
+	failure[*MissingFailure]
 }
 
 // NotFound is a [MissingFailure] without a cause.
@@ -12,7 +12,7 @@ var NotFound error = &MissingFailure{}
 
 // WithNotFound wraps err in a [MissingFailure]. A nil err gives nil.
 func WithNotFound(err error) error {
-	return wrap(err, &MissingFailure{err: err})
+	return wrap(err, &MissingFailure{failure[*MissingFailure]{err}})
 }
 
 // IsNotFound reports whether err is or wraps a [MissingFailure].
@@ -25,9 +25,3 @@ func AsNotFound(err error) (*MissingFailure, bool) {
 
 // Error returns the text of the kind.
 func (f *MissingFailure) Error() string { return "resource not found" }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *MissingFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is a [MissingFailure] too.
-func (*MissingFailure) Is(target error) bool { return is[*MissingFailure](target) }

@@ -4,7 +4,7 @@ import "errors"
 
 // PermissionFailure says that the caller is known, but may not do this.
 type PermissionFailure struct {
-	err error
+	failure[*PermissionFailure]
 }
 
 // PermissionDenied is a [PermissionFailure] without a cause.
@@ -12,7 +12,7 @@ var PermissionDenied error = &PermissionFailure{}
 
 // WithPermissionDenied wraps err in a [PermissionFailure]. A nil err gives nil.
 func WithPermissionDenied(err error) error {
-	return wrap(err, &PermissionFailure{err: err})
+	return wrap(err, &PermissionFailure{failure[*PermissionFailure]{err}})
 }
 
 // IsPermissionDenied reports whether err is or wraps a [PermissionFailure].
@@ -25,9 +25,3 @@ func AsPermissionDenied(err error) (*PermissionFailure, bool) {
 
 // Error returns the text of the kind.
 func (f *PermissionFailure) Error() string { return "permission denied" }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *PermissionFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is a [PermissionFailure] too.
-func (*PermissionFailure) Is(target error) bool { return is[*PermissionFailure](target) }

@@ -7,7 +7,7 @@ type PreconditionFailure struct {
 	// Violations are the preconditions not met.
 	Violations []*PreconditionViolation
 
-	err error
+	failure[*PreconditionFailure]
 }
 
 // PreconditionViolation is one precondition not met.
@@ -28,7 +28,7 @@ func FailedPrecondition(violations ...*PreconditionViolation) error {
 // WithFailedPrecondition wraps err in a [PreconditionFailure] with the given violations.
 // A nil err gives nil.
 func WithFailedPrecondition(err error, violations ...*PreconditionViolation) error {
-	return wrap(err, &PreconditionFailure{Violations: violations, err: err})
+	return wrap(err, &PreconditionFailure{Violations: violations, failure: failure[*PreconditionFailure]{err}})
 }
 
 // IsFailedPrecondition reports whether err is or wraps a [PreconditionFailure].
@@ -43,12 +43,6 @@ func AsFailedPrecondition(err error) (*PreconditionFailure, bool) {
 func (f *PreconditionFailure) Error() string {
 	return text("precondition failure", f.Violations, (*PreconditionViolation).describe, f.err)
 }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *PreconditionFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is a [PreconditionFailure] too.
-func (*PreconditionFailure) Is(target error) bool { return is[*PreconditionFailure](target) }
 
 func (v *PreconditionViolation) describe() string {
 	return v.Description

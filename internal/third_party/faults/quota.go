@@ -7,7 +7,7 @@ type QuotaFailure struct {
 	// Violations are the quotas exceeded.
 	Violations []*QuotaViolation
 
-	err error
+	failure[*QuotaFailure]
 }
 
 // QuotaViolation is one quota exceeded.
@@ -26,7 +26,7 @@ func ResourceExhausted(violations ...*QuotaViolation) error {
 // WithResourceExhausted wraps err in a [QuotaFailure] with the given violations.
 // A nil err gives nil.
 func WithResourceExhausted(err error, violations ...*QuotaViolation) error {
-	return wrap(err, &QuotaFailure{Violations: violations, err: err})
+	return wrap(err, &QuotaFailure{Violations: violations, failure: failure[*QuotaFailure]{err}})
 }
 
 // IsResourceExhausted reports whether err is or wraps a [QuotaFailure].
@@ -41,11 +41,5 @@ func AsResourceExhausted(err error) (*QuotaFailure, bool) {
 func (f *QuotaFailure) Error() string {
 	return text("quota failure", f.Violations, (*QuotaViolation).describe, f.err)
 }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *QuotaFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is a [QuotaFailure] too.
-func (*QuotaFailure) Is(target error) bool { return is[*QuotaFailure](target) }
 
 func (v *QuotaViolation) describe() string { return v.Description }

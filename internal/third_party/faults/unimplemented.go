@@ -4,7 +4,7 @@ import "errors"
 
 // UnimplementedFailure says that the service does not offer this call.
 type UnimplementedFailure struct {
-	err error
+	failure[*UnimplementedFailure]
 }
 
 // Unimplemented is an [UnimplementedFailure] without a cause.
@@ -12,7 +12,7 @@ var Unimplemented error = &UnimplementedFailure{}
 
 // WithUnimplemented wraps err in an [UnimplementedFailure]. A nil err gives nil.
 func WithUnimplemented(err error) error {
-	return wrap(err, &UnimplementedFailure{err: err})
+	return wrap(err, &UnimplementedFailure{failure[*UnimplementedFailure]{err}})
 }
 
 // IsUnimplemented reports whether err is or wraps an [UnimplementedFailure].
@@ -25,9 +25,3 @@ func AsUnimplemented(err error) (*UnimplementedFailure, bool) {
 
 // Error returns the text of the kind.
 func (f *UnimplementedFailure) Error() string { return "unimplemented (yet)" }
-
-// Unwrap returns the wrapped cause, or nil.
-func (f *UnimplementedFailure) Unwrap() error { return f.err }
-
-// Is reports whether target is an [UnimplementedFailure] too.
-func (*UnimplementedFailure) Is(target error) bool { return is[*UnimplementedFailure](target) }
