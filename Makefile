@@ -124,7 +124,7 @@ admission: ## overload real servers with and without Spillway and print a table;
 	cd internal/admission && GOWORK=off go run .
 
 soak: ## disrupt three examples, ten minutes with the race detector and ten without, and check that nothing grows
-	cd internal/integration && go run ./soak && go run ./soak -race=false
+	cd internal/integration && for detect in true false; do go test ./soak -count=1 -v -timeout 30m -run TestSoak -duration 10m -detect=$$detect || exit 1; done
 
 demo: ## the storefront: a backend collapses without a throttle and keeps serving with one
 	go run ./examples/storefront -open

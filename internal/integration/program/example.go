@@ -46,11 +46,15 @@ func locked(t testing.TB, file string) (unlock func()) {
 // Example builds and starts an example, and returns the first URL that it prints.
 func Example(t testing.TB, name string, flags ...string) (url string) {
 	t.Helper()
-	p := Start(t, Build(t, name), flags...)
-	address := regexp.MustCompile(`http://[0-9.]+:[0-9]+\b`)
-	url = p.awaitOutput(address.FindString)
+	return Start(t, Build(t, name), flags...).AwaitURL(t)
+}
+
+// AwaitURL returns the first URL that the program prints.
+func (p *Process) AwaitURL(t testing.TB) string {
+	t.Helper()
+	url := p.awaitOutput(regexp.MustCompile(`http://[0-9.]+:[0-9]+\b`).FindString)
 	if url == "" {
-		t.Fatalf("%s printed no address", name)
+		t.Fatalf("%s printed no address", p.name)
 	}
 	return url
 }

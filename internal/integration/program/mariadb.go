@@ -87,7 +87,7 @@ func (m *MariaDBServer) end(t testing.TB) func() {
 		process.mayEnd = true
 		_ = process.cmd.Process.Signal(syscall.SIGTERM)
 		_ = process.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
-		if process.awaitOutput(func(string) string { return "" }); !process.hasEnded() {
+		if process.awaitOutput(func(string) string { return "" }); !process.HasEnded() {
 			_ = process.cmd.Process.Kill()
 			<-process.ended
 			t.Errorf("%s did not end", process.name)

@@ -79,7 +79,7 @@ func (p *Process) stop() error {
 	switch {
 	case p.mayEnd:
 		return nil
-	case p.hasEnded():
+	case p.HasEnded():
 		return fmt.Errorf("%s: %w", p.name, errors.Join(errEarly, p.err))
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGINT)  // an error means that it has just ended
@@ -98,8 +98,11 @@ func (p *Process) stop() error {
 	return nil
 }
 
-// hasEnded reports whether the program has ended.
-func (p *Process) hasEnded() bool {
+// PID returns the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// HasEnded reports whether the program has ended.
+func (p *Process) HasEnded() bool {
 	select {
 	case <-p.ended:
 		return true

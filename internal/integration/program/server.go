@@ -71,7 +71,7 @@ func onFreePort(t testing.TB, path string, free func(testing.TB) string, start f
 func (s *Server) awaitReady(t testing.TB, ask func() error) bool {
 	t.Helper()
 	Eventually(t, s.name+" is ready", func() string {
-		if s.hasEnded() {
+		if s.HasEnded() {
 			if s.mayEnd = portTaken(s.Output()); !s.mayEnd {
 				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Output())
 			}

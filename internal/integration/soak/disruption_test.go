@@ -1,4 +1,4 @@
-package main
+package soak
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // disruption disrupts the examples and counts what it did.
@@ -19,18 +21,19 @@ type disruption struct {
 	controls, freezes, abandoned atomic.Int64
 }
 
-// missing returns a problem if a kind of disruption did not happen.
-func (d *disruption) missing() []string {
-	if d.controls.Load() == 0 || d.freezes.Load() == 0 || d.abandoned.Load() == 0 {
-		return []string{fmt.Sprintf("too few disruptions: %d changes of the storefront, %d freezes, %d abandoned requests: want each above 0",
-			d.controls.Load(), d.freezes.Load(), d.abandoned.Load())}
-	}
-	return nil
+// String returns how often each kind happened.
+func (d *disruption) String() string {
+	return fmt.Sprintf("%d changes of the storefront, %d freezes, %d abandoned requests", d.controls.Load(), d.freezes.Load(), d.abandoned.Load())
+}
+
+// complete reports whether each kind happened.
+func (d *disruption) complete() bool {
+	return d.controls.Load() > 0 && d.freezes.Load() > 0 && d.abandoned.Load() > 0
 }
 
 // control changes the load, the backend and the throttle of the storefront, in a loop.
 func (d *disruption) control(ctx context.Context, c *child) {
-	client := &http.Client{Timeout: timeout}
+	client := &http.Client{Timeout: program.Timeout}
 	for {
 		for _, change := range []string{
 			`{"load": 4}`, `{"backend": "down"}`, `{"backend": "up", "load": 1}`, `{"policy": "sre", "load": 4}`, `{"capacity": 100}`,
@@ -56,12 +59,12 @@ func (d *disruption) freeze(ctx context.Context, children []*child) {
 			if !sleep(ctx, d.every+rand.N(2*d.every)) {
 				return
 			}
-			if c.cmd.Process.Signal(syscall.SIGSTOP) != nil {
+			if syscall.Kill(c.PID(), syscall.SIGSTOP) != nil {
 				continue // it has ended
 			}
 			d.freezes.Add(1)
 			sleep(ctx, 2*time.Second)
-			_ = c.cmd.Process.Signal(syscall.SIGCONT)
+			_ = syscall.Kill(c.PID(), syscall.SIGCONT)
 		}
 	}
 }
@@ -71,7 +74,7 @@ func (d *disruption) abandon(ctx context.Context, c *child) {
 	host := strings.TrimPrefix(c.url, "http://")
 	for {
 		for _, path := range []string{"/metrics", "/debug/throttle?format=stream"} {
-			dialer := net.Dialer{Timeout: timeout}
+			dialer := net.Dialer{Timeout: program.Timeout}
 			if conn, err := dialer.DialContext(ctx, "tcp", host); err == nil {
 				stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 				_ = conn.(*net.TCPConn).SetReadBuffer(256)

@@ -1,24 +1,86 @@
-package main
+package soak
 
 import (
+	"context"
+	"flag"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// TestSoak runs the examples until there was disruption of each kind. That is too short to judge growth.
+var (
+	duration = flag.Duration("duration", 10*time.Second, "how long the examples run; growth is judged from 3m on")
+	detect   = flag.Bool("detect", true, "build the examples with the race detector")
+)
+
+// TestSoak runs the examples for the duration, or until there was disruption of each kind. Only make soak
+// runs long enough to judge growth.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds three examples with the race detector, and runs them for half a minute")
 	}
-	t.Setenv("TMPDIR", t.TempDir())
-	if err := soak(t.Context(), settings{duration: 10 * time.Second, every: time.Second, race: true}, t.Output()); err != nil {
-		t.Error(err)
+	children, temporary := examples(), t.TempDir()
+	folder := build(t, children)
+	t.Setenv("TMPDIR", temporary)
+	t.Cleanup(func() { // when the examples have ended
+		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+			t.Errorf("temporary folder: got %v, error %v want it empty", left, err)
+		}
+	})
+	for _, c := range children {
+		c.start(t, folder)
 	}
-	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
-		t.Errorf("temporary folder: got %v, error %v want it empty", left, err)
+	d := run(t, children)
+	for _, c := range children {
+		c.report(t)
+	}
+	if !d.complete() {
+		t.Errorf("too few disruptions: %v: want each above 0", d)
+	}
+}
+
+// run disrupts the examples and takes samples for the duration. It continues for up to program.Timeout if the
+// disruption has had no effect yet.
+func run(t *testing.T, children []*child) *disruption {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	d := &disruption{every: min(max(*duration/60, time.Second), 5*time.Second)}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	for _, c := range children {
+		all.Go(func() { c.watch(ctx) })
+		all.Go(func() { d.abandon(ctx, c) })
+	}
+	all.Go(func() { d.control(ctx, children[0]) })
+	all.Go(func() { d.freeze(ctx, children) })
+	for begun := time.Now(); sleep(ctx, d.every); {
+		waits, ended := !d.complete(), false
+		for _, c := range children {
+			waits = c.sample(t, time.Since(begun)) == 0 || waits
+			ended = c.HasEnded() || c.checkOutput(t) || ended
+		}
+		if took := time.Since(begun); ended || took > *duration && !waits || took > *duration+program.Timeout {
+			break
+		}
+	}
+	return d
+}
+
+// sleep waits for d. It reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -59,7 +121,7 @@ func TestCounters(t *testing.T) {
 		}
 		c.keep(s)
 	}
-	if want := []string{`shop: calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) {
+	if want := []string{`calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) {
 		t.Errorf("got %q want %q", c.problems, want)
 	}
 	if got := c.last.total(symptom{"calls", "a", "y"}); got != 2 {

@@ -1,4 +1,4 @@
-package main
+package soak
 
 import (
 	"bytes"
@@ -9,11 +9,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // scrape is what one scrape of an example returned.
@@ -63,7 +66,7 @@ func (s scrape) total(p symptom) (sum float64) {
 
 // watch scrapes the metrics of the example and reads its status page once a second, until ctx ends.
 func (c *child) watch(ctx context.Context) {
-	client := &http.Client{Transport: &http.Transport{}, Timeout: timeout}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: program.Timeout}
 	defer client.CloseIdleConnections()
 	for {
 		text, err := request(ctx, client, http.MethodGet, c.url+"/metrics", "")
@@ -140,22 +143,23 @@ const (
 	fewestSamples = 30   // to judge growth
 )
 
-// sample takes a sample and prints it. It returns the value of the symptom.
-func (c *child) sample(out io.Writer, at time.Duration) (effect float64) {
+// sample takes a sample and logs it. It returns the value of the symptom.
+func (c *child) sample(t *testing.T, at time.Duration) (effect float64) {
+	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.scrapes == 0 {
 		return 0
 	}
 	heap, goroutines := c.last.total(symptom{name: "go_memstats_heap_inuse_bytes"}), c.last.total(symptom{name: "go_goroutines"})
-	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.cmd.Process.Pid))
+	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.PID()))
 	s := sample{heap, goroutines, float64(len(fds))}
 	for i, q := range quantities {
 		s[i] /= q.unit
 	}
 	c.samples = append(c.samples, s)
 	effect = c.last.total(c.symptom)
-	fmt.Fprintf(out, "%6.0f s  %-10s  heap %5.1f MiB  goroutines %3.0f  fds %3.0f  %s %.0f\n",
+	t.Logf("%6.0f s  %-10s  heap %5.1f MiB  goroutines %3.0f  fds %3.0f  %s %.0f",
 		at.Seconds(), c.name, s[0], s[1], s[2], c.symptom.value, effect)
 	return effect
 }
@@ -191,21 +195,17 @@ func grown(samples []sample) (medians string, problems []string) {
 	return "medians of the thirds" + medians, problems
 }
 
-// report prints the medians of an example that has ended, and returns its problems.
-func (c *child) report(out io.Writer) []string {
+// report logs the medians of an example, and its problems as errors.
+func (c *child) report(t *testing.T) {
 	medians, problems := grown(c.samples)
-	fmt.Fprintf(out, "%s: %d scrapes; %s\n", c.name, c.scrapes, medians)
-	if report := crashReport(c.output()); report != "" {
-		problems = append(problems, report)
-	}
+	t.Logf("%s: %d scrapes; %s", c.name, c.scrapes, medians)
 	if len(c.samples) == 0 || slices.Contains(c.samples[0][:], 0) {
 		problems = append(problems, fmt.Sprintf("got samples %v want heap, goroutines and fds", c.samples))
 	}
 	if c.last.total(c.symptom) == 0 {
 		problems = append(problems, fmt.Sprintf("the disruption had no effect: %+v is 0", c.symptom))
 	}
-	for i := range problems {
-		problems[i] = c.name + ": " + problems[i]
+	for _, p := range append(problems, c.problems...) {
+		t.Errorf("%s: %s", c.name, p)
 	}
-	return append(problems, c.problems...)
 }
