@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
@@ -29,18 +30,18 @@ func (c command) run(ctx context.Context) int {
 	c.progress.clear()
 	if err != nil {
 		fmt.Fprintln(c.stderr, "simulate:", err)
-		return exitFailed
+		return program.Failed
 	}
 	r := newReport(c.settings, runs, outcomes)
 	if err := c.write(r); err != nil {
 		fmt.Fprintln(c.stderr, "simulate:", err)
-		return exitFailed
+		return program.Failed
 	}
 	if r.done < r.planned {
 		fmt.Fprintf(c.stderr, "simulate: interrupted: the output is of %d runs out of %d\n", r.done, r.planned)
 		return exitInterrupted
 	}
-	return exitDone
+	return program.Done
 }
 
 // play plays one run. Without -plot it drops the series, which takes the most memory of an outcome.
@@ -51,7 +52,7 @@ func (c command) play(ctx context.Context, r run) (overload.Outcome, error) {
 	}
 	c.progress.add(1)
 	if c.settings.plot == "" {
-		outcome.Series = overload.Series{}
+		outcome.Series = nil
 	}
 	return outcome, nil
 }
@@ -103,39 +104,27 @@ func plan(s settings) []run {
 }
 
 // playAll plays the runs, with a number of them at the same time. It returns an outcome per run:
-// nil for those that were not complete when the context ended. If runs fail, it returns the error
-// of the first of them.
+// nil for those that were not complete when the context ended. If a run fails, it returns that error.
 func playAll(ctx context.Context, runs []run, workers int,
 	play func(ctx context.Context, r run) (overload.Outcome, error),
 ) ([]*overload.Outcome, error) {
-	failing, fail := context.WithCancel(ctx)
-	defer fail()
-	outcomes, errs := make([]*overload.Outcome, len(runs)), make([]error, len(runs))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(workers, len(runs)) {
-		group.Go(func() {
-			for failing.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(runs) {
-					return
-				}
-				outcome, err := play(failing, runs[i])
-				switch {
-				case err == nil:
-					outcomes[i] = &outcome
-				case failing.Err() == nil:
-					errs[i] = err
-					fail()
-				}
+	outcomes := make([]*overload.Outcome, len(runs))
+	group, failing := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, r := range runs {
+		group.Go(func() error {
+			if failing.Err() != nil {
+				return nil
 			}
+			outcome, err := play(failing, r)
+			switch {
+			case err == nil:
+				outcomes[i] = &outcome
+			case failing.Err() == nil:
+				return err
+			}
+			return nil
 		})
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return outcomes, nil
+	return outcomes, group.Wait()
 }

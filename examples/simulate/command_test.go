@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
@@ -32,8 +33,8 @@ func TestCommandRepeatsItself(t *testing.T) {
 	for _, format := range []string{"table", "csv"} {
 		args := args + format
 		code, first, stderr := simulate(t.Context(), t, args)
-		if code != exitDone || stderr != "" || first == "" {
-			t.Errorf("%s: got exit code %d and %q, want %d and no words", format, code, stderr, exitDone)
+		if code != program.Done || stderr != "" || first == "" {
+			t.Errorf("%s: got exit code %d and %q, want %d and no words", format, code, stderr, program.Done)
 		}
 		if _, second, _ := simulate(t.Context(), t, args); second != first {
 			t.Errorf("%s: got\n%s\nand then\n%s", format, first, second)
@@ -43,7 +44,7 @@ func TestCommandRepeatsItself(t *testing.T) {
 
 func TestCommandPrintsTables(t *testing.T) {
 	_, out, _ := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none")
-	for _, want := range []string{"\noutage: ", "\nnone ", "\nisolation-cold  none ", "goodput %"} {
+	for _, want := range []string{"\noutage: ", "\n  none ", "\n  isolation-cold, none ", "goodput %"} {
 		if !strings.Contains("\n"+out, want) {
 			t.Errorf("got\n%s\nwant %q in it", out, want)
 		}
@@ -58,7 +59,7 @@ func TestCommandUsesFlags(t *testing.T) {
 		"-clients 8", "-capacity 20", "-rejection-cost 1", "-ratio 1.1", "-minimum-rate 3", "-window 40s", "-seeds 2-2", "-scenario over5 -target 0.3",
 	} {
 		code, changed, _ := simulate(t.Context(), t, base+flags)
-		if code != exitDone || changed == plain {
+		if code != program.Done || changed == plain {
 			t.Errorf("%s: got the same figures as without it", flags)
 		}
 	}
@@ -67,8 +68,8 @@ func TestCommandUsesFlags(t *testing.T) {
 func TestCommandPlots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
 	code, _, stderr := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none -plot "+path)
-	if code != exitDone || !strings.HasPrefix(stderr, "simulate: not in the plot: isolation-cold: ") {
-		t.Errorf("got exit code %d and %q, want %d and an error about isolation-cold", code, stderr, exitDone)
+	if code != program.Done || !strings.HasPrefix(stderr, "simulate: not in the plot: isolation-cold: ") {
+		t.Errorf("got exit code %d and %q, want %d and an error about isolation-cold", code, stderr, program.Done)
 	}
 	drawn, err := os.ReadFile(path)
 	if err != nil {
@@ -93,16 +94,16 @@ func TestCommandFailsToWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := (command{settings: s, stdout: fullDisk{}, stderr: &stderr}).run(t.Context()); code != exitFailed {
-		t.Errorf("got exit code %d, want %d", code, exitFailed)
+	if code := (command{settings: s, stdout: fullDisk{}, stderr: &stderr}).run(t.Context()); code != program.Failed {
+		t.Errorf("got exit code %d, want %d", code, program.Failed)
 	}
 	if got, want := stderr.String(), "simulate: no space left\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.plot = filepath.Join(t.TempDir(), "gone", "out.svg") // its folder was removed during the runs
 	stderr.Reset()
-	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &stderr}).run(t.Context()); code != exitFailed {
-		t.Errorf("got exit code %d for the plot, want %d", code, exitFailed)
+	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &stderr}).run(t.Context()); code != program.Failed {
+		t.Errorf("got exit code %d for the plot, want %d", code, program.Failed)
 	}
 	if !strings.Contains(stderr.String(), "out.svg") {
 		t.Errorf("got %q, want the plot's name", stderr.String())
@@ -112,8 +113,8 @@ func TestCommandFailsToWrite(t *testing.T) {
 // TestCommandReportsFailedRuns plays a policy that needs a bubble where there is none.
 func TestCommandReportsFailedRuns(t *testing.T) {
 	code, out, stderr := simulate(t.Context(), t, small+"-scenario outage -policy gobreaker -seeds 7-7")
-	if code != exitFailed || out != "" || !strings.HasPrefix(stderr, "simulate: outage with gobreaker, seed 7: ") {
-		t.Errorf("got exit code %d, %q and %q, want %d, nothing and an error about gobreaker", code, out, stderr, exitFailed)
+	if code != program.Failed || out != "" || !strings.HasPrefix(stderr, "simulate: outage with gobreaker, seed 7: ") {
+		t.Errorf("got exit code %d, %q and %q, want %d, nothing and an error about gobreaker", code, out, stderr, program.Failed)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"image/color"
 	"math"
-	"slices"
 	"time"
 
 	"gonum.org/v1/plot/plotter"
@@ -26,17 +25,11 @@ type curve struct {
 
 // curves returns a curve for every priority with calls, and one for the goodput.
 func curves(of result) []curve {
-	s, phases := of.Series, of.scenario.Cases[0].Phases
 	var all []curve
 	for p, c := range looks() {
-		tier := func(of []overload.Tiers) []float64 {
-			numbers := make([]float64, len(of))
-			for i := range of {
-				numbers[i] = of[i][p]
-			}
-			return numbers
-		}
-		c.points = shares(tier(s.Succeeded), tier(s.Offered), phases)
+		c.points = shares(of, func(s overload.Second) overload.Part {
+			return overload.Part{Offered: s.Offered[p], Succeeded: s.Succeeded[p]}
+		})
 		if len(c.pieces()) > 0 {
 			all = append(all, c)
 		}
@@ -45,27 +38,26 @@ func curves(of result) []curve {
 		all = tenantCurves(of)
 	}
 	goodput := look("goodput, % of what the backend could serve", color.NRGBA{A: 0xff}, 1.2, 4, 4)
-	goodput.points = shares(s.Useful, servable(of), phases)
+	goodput.points = shares(of, func(s overload.Second) overload.Part {
+		return overload.Part{Offered: s.Servable, Succeeded: s.Useful}
+	})
 	return append(all, goodput)
 }
 
 // tenantCurves returns a curve for the tenant with the most calls, and one for all others together.
 func tenantCurves(of result) []curve {
-	var offered, succeeded [2][]float64
-	for i, others := range of.Series.Modest {
-		all := overload.Part{}
-		for p, n := range of.Series.Offered[i] {
-			all.Offered += n
-			all.Succeeded += of.Series.Succeeded[i][p]
+	others, largest := looks()[0], looks()[1]
+	others.name, largest.name = "the other tenants", "the largest tenant"
+	others.points = shares(of, func(s overload.Second) overload.Part { return s.Modest })
+	largest.points = shares(of, func(s overload.Second) overload.Part {
+		part := overload.Part{Offered: -s.Modest.Offered, Succeeded: -s.Modest.Succeeded}
+		for p, offered := range s.Offered {
+			part.Offered += offered
+			part.Succeeded += s.Succeeded[p]
 		}
-		offered[0], succeeded[0] = append(offered[0], others.Offered), append(succeeded[0], others.Succeeded)
-		offered[1], succeeded[1] = append(offered[1], all.Offered-others.Offered), append(succeeded[1], all.Succeeded-others.Succeeded)
-	}
-	all := []curve{looks()[0], looks()[1]}
-	for k, name := range []string{"the other tenants", "the largest tenant"} {
-		all[k].name, all[k].points = name, shares(succeeded[k], offered[k], of.scenario.Cases[0].Phases)
-	}
-	return all
+		return part
+	})
+	return []curve{others, largest}
 }
 
 // looks returns a curve without points for each priority. The colours are distinct for colour-blind
@@ -125,26 +117,6 @@ func thin(points plotter.XYs) plotter.XYs {
 	return append(thin(points[:farthest+1]), thin(points[farthest:])[1:]...)
 }
 
-// servable returns the calls that the backend could have served in each second: the offered calls
-// that do not fail for other reasons, and at most its capacity.
-func servable(of result) []float64 {
-	most, phases := slices.Clone(of.Series.Capacity), of.scenario.Cases[0].Phases
-	for i := range most {
-		healthy := 0.0
-		for p, offered := range of.Series.Offered[i] {
-			healthy += offered * healthyShare(phases[phaseAt(phases, i)], p)
-		}
-		most[i] = min(most[i], healthy)
-	}
-	return most
-}
-
-// healthyShare returns the share of a priority's calls that do not fail for reasons other than
-// load.
-func healthyShare(p overload.Phase, priority int) float64 {
-	return (1 - p.Errors) * (1 - p.Failing[priority])
-}
-
 // phaseAt returns the index of the phase in which a second begins. Seconds after the end belong to
 // the last phase.
 func phaseAt(phases []overload.Phase, second int) int {
@@ -158,20 +130,20 @@ func phaseAt(phases []overload.Phase, second int) int {
 	return len(phases) - 1
 }
 
-// shares returns the parts in percent of the wholes. Each point is the mean of smoothing seconds of
-// the same phase, at the middle of its second. It is NaN if the whole is 0.
-func shares(parts, wholes []float64, phases []overload.Phase) plotter.XYs {
-	points := make(plotter.XYs, len(parts))
-	for i := range parts {
-		part, whole := 0.0, 0.0
-		for k := max(0, i-smoothing/2); k <= min(len(parts)-1, i+smoothing/2); k++ {
+// shares returns the successes in percent of the calls. Each point is the mean of smoothing seconds of
+// the same phase, at the middle of its second. It is NaN if there are no calls.
+func shares(of result, calls func(overload.Second) overload.Part) plotter.XYs {
+	phases, points := of.scenario.Cases[0].Phases, make(plotter.XYs, len(of.Series))
+	for i := range points {
+		sum := overload.Part{}
+		for k := max(0, i-smoothing/2); k <= min(len(points)-1, i+smoothing/2); k++ {
 			if phaseAt(phases, k) == phaseAt(phases, i) { // otherwise the curve would change before the phase begins
-				part, whole = part+parts[k], whole+wholes[k]
+				sum.Add(calls(of.Series[k]), 1)
 			}
 		}
 		points[i] = plotter.XY{X: float64(i) + 0.5, Y: math.NaN()}
-		if whole > 0 {
-			points[i].Y = min(100, 100*part/whole) // calls may be served after the second in which they were offered
+		if sum.Offered > 0 {
+			points[i].Y = min(100, 100*sum.Succeeded/sum.Offered) // calls may be served after the second in which they were offered
 		}
 	}
 	return points

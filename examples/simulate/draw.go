@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"image/color"
@@ -38,24 +37,13 @@ const (
 // top is the end of the y axis. The name of the disturbance is above 100 %.
 const top = 112
 
-// checkPath returns an error if a picture cannot be written to path. It creates no file.
+// checkPath returns an error if path has another extension, or a folder that does not exist.
 func checkPath(path string) error {
-	switch extension := strings.ToLower(filepath.Ext(path)); extension {
-	case ".svg", ".png":
-	case "":
-		return errors.New("no extension: want .svg or .png")
-	default:
-		return fmt.Errorf("extension %s: want .svg or .png", extension)
+	if extension := strings.ToLower(filepath.Ext(path)); extension != ".svg" && extension != ".png" {
+		return fmt.Errorf("extension %q: want .svg or .png", extension)
 	}
-	_, missing := os.Stat(path)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	if missing != nil {
-		defer os.Remove(path)
-	}
-	return file.Close()
+	_, err := os.Stat(filepath.Dir(path))
+	return err
 }
 
 // write draws the picture into a file, as SVG or PNG according to its extension.

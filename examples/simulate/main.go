@@ -6,10 +6,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"testing"
@@ -21,24 +18,20 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// Exit codes.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
+// exitInterrupted is the exit code after Ctrl-C.
+const exitInterrupted = 130
 
 func main() {
 	s, err := parse(os.Args[1:])
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(exitCode(io.WriteString(os.Stdout, usage)))
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "simulate: %v\nsimulate -h lists all flags, and simulate -list all scenarios and policies\n", err)
-		os.Exit(exitUsage)
+		os.Exit(program.Explain(os.Stdout, os.Stderr, "simulate", usage, err))
 	case s.list:
-		os.Exit(exitCode(io.WriteString(os.Stdout, list())))
+		if err := list(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "simulate:", err)
+			os.Exit(program.Failed)
+		}
+		return
 	}
 	ctx := interruptible()
 	c := command{settings: s, stdout: os.Stdout, stderr: os.Stderr, progress: newProgress(os.Stderr, s)}
@@ -49,14 +42,6 @@ func main() {
 		})
 	}
 	os.Exit(c.run(ctx))
-}
-
-func exitCode(_ int, err error) int {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "simulate:", err)
-		return exitFailed
-	}
-	return exitDone
 }
 
 // interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the
@@ -88,5 +73,5 @@ func inBubbles(f func(bubble func(f func()))) {
 		})
 	}}}, nil, nil)
 	fmt.Fprintln(os.Stderr, "simulate: package testing ended before the runs: no results")
-	os.Exit(exitFailed)
+	os.Exit(program.Failed)
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 // actAs is the environment variable that makes this test binary run the command, or a part of it.
@@ -63,11 +65,11 @@ func TestExitCodes(t *testing.T) {
 		code           int
 		stdout, stderr string // how they begin
 	}{
-		{"-h", exitDone, "Simulate plays overloads", ""},
-		{"-list", exitDone, "scenario ", ""},
-		{"-ratio 1", exitUsage, "", `simulate: invalid value "1" for flag -ratio: want more than 1, at most 1e6` + "\n"},
-		{"-list over5", exitUsage, "", `simulate: "over5" is not a flag`},
-		{small + "-scenario outage", exitDone, "outage: ", ""},
+		{"-h", program.Done, "Simulate plays overloads", ""},
+		{"-list", program.Done, "scenario ", ""},
+		{"-ratio 1", program.Misused, "", "simulate: policy sre with these values of its flags: throttle: Config.Ratio is 1: want "},
+		{"-list over5", program.Misused, "", `simulate: "over5" is not a flag`},
+		{small + "-scenario outage", program.Done, "outage: ", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
@@ -101,8 +103,8 @@ func TestBubbles(t *testing.T) {
 	for i, cmd := range cmds {
 		code, stdout, stderr := ended(t, cmd)
 		lines := strings.Split(stdout, "\r\n")
-		if code != exitDone || stderr != "" || len(lines) != 6 || !strings.HasPrefix(lines[2], "outage,gobreaker,4,") {
-			t.Errorf("got exit code %d, %q and\n%s\nwant %d, no words, and a line for gobreaker", code, stderr, stdout, exitDone)
+		if code != program.Done || stderr != "" || len(lines) != 6 || !strings.HasPrefix(lines[2], "outage,gobreaker,4,") {
+			t.Errorf("got exit code %d, %q and\n%s\nwant %d, no words, and a line for gobreaker", code, stderr, stdout, program.Done)
 		}
 		if i == 0 {
 			first = stdout
@@ -125,7 +127,9 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	out := bufio.NewReader(pipe)
 	expectLine(t, out, "ready\n")
-	interrupt(t, cmd)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
 	expectLine(t, out, "stopping\n") // and nothing else: see interruptible
 	over := make(chan error, 1)
 	go func() {
@@ -152,12 +156,5 @@ func expectLine(t *testing.T, out *bufio.Reader, want string) {
 	t.Helper()
 	if got, err := out.ReadString('\n'); err != nil || got != want {
 		t.Fatalf("got %q, %v, want %q", got, err, want)
-	}
-}
-
-func interrupt(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -8,13 +8,9 @@ import (
 
 func TestParseSeeds(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"1", "[1]"},
 		{"3", "[1 2 3]"},
 		{" 2 ", "[1 2]"},
-		{"3,7", "[3 7]"},
 		{"7, 3", "[7 3]"},
-		{"7-7", "[7]"},
-		{"11-14", "[11 12 13 14]"},
 		{"1-2,9,5-6", "[1 2 9 5 6]"},
 		{"18446744073709551614-18446744073709551615", "[18446744073709551614 18446744073709551615]"},
 	}
@@ -35,14 +31,10 @@ func TestParseSeedsRefuses(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"", "not a seed"},
 		{"0", "not a seed"},
-		{"-1", "not a seed"},
 		{"ten", `"ten" is not a seed`},
-		{"99999999999999999999", "not a seed"},
 		{"5-3", `"5-3" ends before it begins`},
 		{"1001", "want 1 to 1000 seeds"},
-		{"18446744073709551615", "want 1 to 1000 seeds"},
 		{"1-600,601-1200", "want 1 to 1000 seeds"},
-		{"3,7,3", "a seed twice"},
 		{"1-5,4", "a seed twice"},
 	}
 	for _, tt := range tests {

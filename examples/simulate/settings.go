@@ -4,9 +4,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -45,7 +44,7 @@ Changes of every scenario:
   -reports             a backend that has a throttle of its own, serves higher priorities first, and says its
                        load with each answer; the policy listening receives that
 
-Changes of Spillway's own policies except tiered-v1; their documentation has the defaults:
+Changes of Spillway's own policies except tiered-v1; their documentation has the defaults, which 0 stands for:
   -ratio x             calls that may reach the backend for each that it accepts; more than 1, at most 1e6
   -minimum-rate x      calls per second and client that are always let through; more than 0, at most 1e9
   -window duration     how long outcomes count, from 1s to 1h
@@ -75,26 +74,22 @@ Examples:
   go run ./examples/simulate -scenario all -policy all -seeds 10 -format csv > all.csv
 `
 
-// list returns the text of -list.
-func list() string {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+// list writes the output of -list.
+func list(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\tfamily\tdescription")
 	for _, s := range overload.Scenarios() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Family, s.Title)
 	}
-	w.Flush()
 	fmt.Fprintln(w, "\npolicy\tthrottle of each client")
 	for _, p := range overload.Policies() {
 		fmt.Fprintf(w, "%s\t%s\n", p.Name, p.Title)
 	}
-	w.Flush()
 	fmt.Fprintln(w, "\nretry rule\twhat a client calls again; three attempts in all")
 	for _, r := range overload.RetryRules() {
 		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Title)
 	}
-	w.Flush()
-	return text.String()
+	return w.Flush()
 }
 
 // settings are the values of the flags.
@@ -170,44 +165,26 @@ func listFlag[T any](to *[]T, parse func(list string) ([]T, error)) func(list st
 	}
 }
 
-// optionFlags declares the flags that change scenarios and policies.
+// optionFlags declares the flags that change scenarios and policies. Options and the policies check most values.
 func optionFlags(flags *flag.FlagSet, o *overload.Options) {
-	number := func(name string, to *float64, low, high float64, want string) {
-		flags.Func(name, "", func(text string) (err error) {
-			if *to, err = strconv.ParseFloat(text, 64); err != nil || !(*to >= low && *to <= high) {
-				return errors.New("want " + want)
-			}
-			return nil
-		})
-	}
-	duration := func(name string, to *time.Duration, low time.Duration, want string) {
-		flags.Func(name, "", func(text string) (err error) {
-			if *to, err = time.ParseDuration(text); err != nil || *to < low || *to > time.Hour {
-				return fmt.Errorf("want a duration such as %s, from %v to 1h", want, low)
-			}
-			return nil
-		})
-	}
-	flags.Func("clients", "", program.Whole(&o.Clients, 1, 100_000, "clients"))
-	number("capacity", &o.Capacity, 1, 1e6, "calls per second from 1 to 1e6")
-	flags.Func("rejection-cost", "", func(text string) (err error) {
-		if o.RejectionCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.RejectionCost >= 0 && o.RejectionCost <= 1) {
-			return errors.New("want 0 to 1")
-		}
-		if o.RejectionCost == 0 {
+	flags.IntVar(&o.Clients, "clients", 0, "")
+	flags.Float64Var(&o.Capacity, "capacity", 0, "")
+	flags.Func("rejection-cost", "", func(text string) error {
+		err := program.Number(&o.RejectionCost, 0, 1, "of a served call")(text)
+		if err == nil && o.RejectionCost == 0 {
 			o.RejectionCost = -1 // in overload.Options 0 means the default
 		}
-		return nil
+		return err
 	})
 	flags.BoolVar(&o.Certain, "certain", false, "")
 	flags.BoolVar(&o.Reports, "reports", false, "")
 	s := &o.Settings
-	number("ratio", &s.Ratio, math.Nextafter(1, 2), 1e6, "more than 1, at most 1e6")
-	number("minimum-rate", &s.MinimumRate, math.Nextafter(0, 1), 1e9, "calls per second, more than 0 and at most 1e9")
-	number("background", &s.Background, math.Nextafter(0, 1), 0.5, "more than 0, at most 0.5")
-	number("target", &s.TargetRejection, 0.01, 0.5, "0.01 to 0.5")
-	duration("slow", &s.Slow, time.Millisecond, "150ms or 2s")
-	duration("window", &s.Window, time.Second, "10s or 2m")
+	flags.Float64Var(&s.Ratio, "ratio", 0, "")
+	flags.Float64Var(&s.MinimumRate, "minimum-rate", 0, "")
+	flags.Float64Var(&s.Background, "background", 0, "")
+	flags.Float64Var(&s.TargetRejection, "target", 0, "")
+	flags.DurationVar(&s.Slow, "slow", 0, "")
+	flags.DurationVar(&s.Window, "window", 0, "")
 	flags.BoolVar(&s.SlowAuto, "slow-auto", false, "")
 }
 
@@ -231,7 +208,7 @@ func (s *settings) checkPolicies() error {
 		}
 		env := overload.Env{Now: time.Now, Rand: func() float64 { return 0.5 }, Settings: s.options.Settings}
 		if _, err := p.New(env); err != nil {
-			return fmt.Errorf("policy %s with these values of -ratio, -minimum-rate, -window, -target and -background: %w", p.Name, err)
+			return fmt.Errorf("policy %s with these values of its flags: %w", p.Name, err)
 		}
 	}
 	return nil

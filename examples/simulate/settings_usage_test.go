@@ -55,8 +55,12 @@ func TestListHasAll(t *testing.T) {
 	for _, r := range overload.RetryRules() {
 		lines = append(lines, r.Name+" +"+regexp.QuoteMeta(r.Title))
 	}
+	var out strings.Builder
+	if err := list(&out); err != nil {
+		t.Fatal(err)
+	}
 	for _, line := range lines {
-		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(list()) {
+		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out.String()) {
 			t.Errorf("got no line like %s", line)
 		}
 	}
@@ -79,15 +83,6 @@ func TestReadme(t *testing.T) {
 		}
 		if _, err := parse(strings.Fields(arguments)); err != nil {
 			t.Errorf("the command%s: %v", c[1], err)
-		}
-	}
-	links := regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
-	if len(links) < 10 {
-		t.Errorf("found %d links, want them all", len(links))
-	}
-	for _, link := range links {
-		if _, err := os.Stat(link[1]); err != nil {
-			t.Errorf("a link leads nowhere: %v", err)
 		}
 	}
 	for _, name := range regexp.MustCompile("`-([a-z-]+)`").FindAllStringSubmatch(string(text), -1) {

@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// writeTable writes the report as a table for humans.
+// writeTable writes the report as tables for humans: one for each scenario, and those of special runs.
 func writeTable(w io.Writer, r report) error {
 	if len(r.results) == 0 {
 		return nil
 	}
 	var text strings.Builder
-	g := newGrid(r, columns(), func(of result) []string { return []string{of.policy.Name} })
-	for _, scenario := range r.settings.scenarios {
-		g.writeRows(&text, scenario.Name+": "+scenario.Title+"\n", func(of result) bool { return of.scenario.Name == scenario.Name })
+	for _, s := range r.settings.scenarios {
+		of := part{s.Name + ": " + s.Title, func(of result) bool { return of.scenario.Name == s.Name }, columns()}
+		of.write(&text, r, func(of result) string { return of.policy.Name })
 	}
 	for _, p := range parts() {
-		g := newGrid(r, p.columns, func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
-		g.writeRows(&text, p.title+"\n", p.has)
+		p.write(&text, r, func(of result) string { return of.scenario.Name + ", " + of.policy.Name })
 	}
 	text.WriteString(legend(r))
 	_, err := io.WriteString(w, text.String())
@@ -41,82 +41,6 @@ goodput: useful work of the backend in the disturbance, of the possible work. Hi
 sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that was not useful. to shed: until a tenth is shed.
 recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without need. fairness: 1 if all clients succeed equally.
 `
-}
-
-// grid is a table in several parts, whose columns have the same width in all parts.
-type grid struct {
-	results    []result
-	columns    []column
-	uneven     bool // add a column with the number of seeds
-	names      func(result) []string
-	widths     []int // of the names
-	numbers    []int // widths of the numbers, and of their deviations
-	deviations []int
-}
-
-func newGrid(r report, columns []column, names func(result) []string) grid {
-	g := grid{results: r.results, columns: columns, uneven: r.uneven(), names: names}
-	g.numbers, g.deviations = make([]int, len(columns)), make([]int, len(columns))
-	for _, r := range r.results {
-		g.widths = append(g.widths, make([]int, len(names(r))-len(g.widths))...)
-		for i, name := range names(r) {
-			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(name))
-		}
-		for i, c := range columns {
-			number, deviation := c.cell(r)
-			g.numbers[i] = max(g.numbers[i], len(number))
-			g.deviations[i] = max(g.deviations[i], utf8.RuneCountInString(deviation))
-		}
-	}
-	for i, c := range columns {
-		g.numbers[i] = max(g.numbers[i], len(c.header)-g.deviations[i])
-	}
-	return g
-}
-
-// begin returns the names at the beginning of a line, padded to their width.
-func (g grid) begin(names []string) string {
-	var cells []string
-	for i, width := range g.widths {
-		cells = append(cells, fmt.Sprintf("%-*s", width, names[i]))
-	}
-	return strings.Join(cells, "  ")
-}
-
-// writeRows writes a title, the headers, and the rows of the selected results. It writes nothing if
-// no result is selected.
-func (g grid) writeRows(w *strings.Builder, title string, selected func(result) bool) {
-	var rows []result
-	for _, r := range g.results {
-		if selected(r) {
-			rows = append(rows, r)
-		}
-	}
-	if len(rows) == 0 {
-		return
-	}
-	line := g.begin(make([]string, len(g.widths)))
-	for i, c := range g.columns {
-		line += fmt.Sprintf("  %*s", g.numbers[i]+g.deviations[i], c.header)
-	}
-	w.WriteString(title + g.seeds(line, "seeds") + "\n")
-	for _, r := range rows {
-		line := g.begin(g.names(r))
-		for i, c := range g.columns {
-			number, deviation := c.cell(r)
-			line += fmt.Sprintf("  %*s%*s", g.numbers[i], number, g.deviations[i], deviation)
-		}
-		w.WriteString(g.seeds(line, strconv.Itoa(len(r.Seeds))) + "\n")
-	}
-	w.WriteString("\n")
-}
-
-// seeds completes a line, with the number of seeds if it differs between results.
-func (g grid) seeds(line, text string) string {
-	if g.uneven {
-		return line + fmt.Sprintf("  %5s", text)
-	}
-	return strings.TrimRight(line, " ")
 }
 
 // column is one figure in the table.
@@ -145,11 +69,41 @@ func columns() []column {
 	}
 }
 
-// part is a part of the table for runs that have something special.
+// part is a table of some results.
 type part struct {
 	title   string
 	has     func(result) bool
 	columns []column
+}
+
+// write writes a title, the headers and a line per result. It writes nothing if the part has no result.
+func (p part) write(text *strings.Builder, r report, name func(result) string) {
+	rows := slices.DeleteFunc(slices.Clone(r.results), func(of result) bool { return !p.has(of) })
+	if len(rows) == 0 {
+		return
+	}
+	width := 0
+	for _, of := range rows {
+		width = max(width, len(name(of)))
+	}
+	fmt.Fprintln(text, p.title)
+	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(name, seeds string, cell func(column) string) {
+		fmt.Fprintf(w, "%-*s\t", width, name)
+		for _, c := range p.columns {
+			fmt.Fprint(w, cell(c), "\t")
+		}
+		if r.uneven() {
+			fmt.Fprint(w, seeds, "\t")
+		}
+		fmt.Fprintln(w)
+	}
+	line("", "seeds", func(c column) string { return c.header })
+	for _, of := range rows {
+		line(name(of), strconv.Itoa(len(of.Seeds)), func(c column) string { return c.cell(of) })
+	}
+	_ = w.Flush() // a Builder returns no error
+	fmt.Fprintln(text)
 }
 
 func parts() []part {
@@ -202,24 +156,19 @@ func parts() []part {
 	}
 }
 
-// cell returns the number of a figure, and its deviation, which is empty for a single seed.
-func (c column) cell(r result) (number, deviation string) {
+// cell returns the figure of a result, with its deviation if there are several seeds.
+func (c column) cell(r result) string {
 	f, known := r.Figures[c.figure]
-	number = "-"
-	switch x := f.Mean; {
-	case !known || math.IsNaN(x):
-		return number, ""
+	format := func(x float64) string { return strconv.FormatFloat(x*c.scale, 'f', c.digits, 64) }
+	switch {
+	case !known || math.IsNaN(f.Mean):
+		return "-"
 	case c.worst:
-		return c.format(f.Min), ""
-	case math.IsInf(x, 0):
-		return "never", ""
-	default:
-		number = c.format(x)
+		return format(f.Min)
+	case math.IsInf(f.Mean, 0):
+		return "never"
+	case len(r.Seeds) > 1:
+		return format(f.Mean) + " ±" + format(f.Deviation)
 	}
-	if len(r.Seeds) > 1 {
-		deviation = " ±" + c.format(f.Deviation)
-	}
-	return number, deviation
+	return format(f.Mean)
 }
-
-func (c column) format(x float64) string { return strconv.FormatFloat(x*c.scale, 'f', c.digits, 64) }

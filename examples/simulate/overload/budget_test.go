@@ -40,9 +40,9 @@ func TestRandomBurstsAreServed(t *testing.T) {
 		s.Backend = b
 		series := play(t, s, policy(t, "none"), 1, Options{}).Series
 		offered, succeeded := 0.0, 0.0
-		for i := range series.Offered {
-			offered += series.Offered[i].sum()
-			succeeded += series.Succeeded[i].sum()
+		for _, second := range series {
+			offered += second.Offered.sum()
+			succeeded += second.Succeeded.sum()
 		}
 		if rejected := 1 - succeeded/offered; rejected > most {
 			t.Errorf("backend %d rejected %.5f of a load of 80 %%, want %v at most", b, rejected, most)
@@ -109,51 +109,5 @@ func TestOthersDoNotAskWhatARejectionSays(t *testing.T) {
 		if bits(doubtful) != bits(certain) {
 			t.Errorf("%s: got %+v, want %+v", name, certain.Figures, doubtful.Figures)
 		}
-	}
-}
-
-func TestBudget(t *testing.T) {
-	const second = time.Second
-	b := newBudget(false, 0.5, 100) // it can save up 5, and owe 10
-	served := func(at time.Duration) (n int) {
-		for b.serve(at, throttle.Low) {
-			n++
-		}
-		return n
-	}
-	if got := served(0); got != 5 {
-		t.Errorf("at first: %d served, want the 5 that fit into 50 ms", got)
-	}
-	if got := served(second); got != 5 {
-		t.Errorf("after a second: %d served, want 5, no more can be saved up", got)
-	}
-	if got := served(second + 30*time.Millisecond); got != 3 {
-		t.Errorf("after another 30 ms: %d served, want 3", got)
-	}
-	spent := 0.0
-	for range 100 {
-		spent += b.reject(second + 30*time.Millisecond)
-	}
-	if !near(spent, 10) {
-		t.Errorf("a hundred rejections cost %v, want the 10 of a tenth of a second", spent)
-	}
-	if got := served(second + 130*time.Millisecond); got != 0 {
-		t.Errorf("while it still owes: %d served", got)
-	}
-	if got := served(second + 151*time.Millisecond); got != 2 {
-		t.Errorf("when it owes nothing: %d served, want 2", got)
-	}
-	b.reject(second + 151*time.Millisecond)
-	b.left = -10
-	b.setRate(second+151*time.Millisecond, 40)
-	if got := served(second + 277*time.Millisecond); got != 1 {
-		t.Errorf("a smaller backend, when it has paid a tenth of a second: %d served, want 1", got)
-	}
-	b.setRate(2*second, 0)
-	if got := served(3 * second); got != 0 {
-		t.Errorf("with no capacity: %d served", got)
-	}
-	if got := b.reject(3 * second); got != 0 {
-		t.Errorf("with no capacity a rejection costs %v", got)
 	}
 }

@@ -5,8 +5,8 @@
 // A [Scenario] defines the calls of the clients and the capacity of the backend, phase by phase. A
 // [Policy] decides which calls a client sends: all of them, or those that a throttle of Spillway or
 // of another library admits. [Play] runs a scenario with a policy and a seed. It returns an
-// [Outcome]: the [Figures] of the whole run, and its [Series] second by second. [Summarize]
-// combines the outcomes of several seeds.
+// [Outcome]: the [Figures] of the whole run, and the counts of each [Second]. [Summarize] combines the
+// outcomes of several seeds.
 //
 // # Calls
 //

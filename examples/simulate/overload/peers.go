@@ -4,9 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
 	"github.com/failsafe-go/failsafe-go/adaptivethrottler"
 	"github.com/failsafe-go/failsafe-go/priority"
-	"github.com/go-kratos/aegis/circuitbreaker"
 	"github.com/go-kratos/aegis/circuitbreaker/sre"
 	"github.com/sony/gobreaker/v2"
 	"github.com/zeromicro/go-zero/core/breaker"
@@ -31,166 +31,174 @@ var errRejected = throttle.MarkRejected(errors.New("rejected by the backend"))
 // because a bubble always begins at the same time.
 func randomDelay(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
 
+// peer is a client of another library, which ignores priorities or not.
+type peer struct {
+	admit func(throttle.Priority) (promise any, ok bool)
+	end   func(promise any, accepted bool)
+}
+
+// Admit asks the library.
+func (c peer) Admit(p throttle.Priority) (Token, bool) {
+	promise, ok := c.admit(p)
+	return Token{Promise: promise}, ok
+}
+
+// End reports the end of the call to the library.
+func (c peer) End(t Token, o throttle.Outcome) { c.end(t.Promise, o == throttle.Accepted) }
+
+// peerPolicy returns a policy whose clients read package time.
+func peerPolicy(name, title string, client func(Env) peer) Policy {
+	return Policy{Name: name, Title: title, RealClock: true, New: func(e Env) (Client, error) { return client(e), nil }}
+}
+
 // goZeroPolicy returns the policy of go-zero's breaker. It also turns off the logs of go-zero for
 // the whole process: go-zero logs the memory of the process every minute as soon as it is imported.
 func goZeroPolicy() Policy {
 	logx.Disable()
 	stat.SetReporter(nil)
-	return Policy{Name: "gozero", Title: "go-zero's breaker", RealClock: true, New: newGoZero}
-}
-
-type goZeroClient struct {
-	breaker breaker.Breaker
+	return peerPolicy("gozero", "go-zero's breaker", newGoZero)
 }
 
 // newGoZero makes a client. go-zero counts time from a year before the process began, and treats
 // earlier times as unset. The clock of a bubble begins in the year 2000, so the first client of a
 // bubble waits until the year 2100.
-func newGoZero(e Env) (Client, error) {
+func newGoZero(e Env) peer {
 	if timex.Now() <= 0 {
 		time.Sleep(time.Until(time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)))
 	}
 	randomDelay(e)
-	return goZeroClient{breaker.NewBreaker(breaker.WithName("backend"))}, nil
-}
-
-func (c goZeroClient) Admit(throttle.Priority) (Token, bool) {
-	promise, err := c.breaker.Allow()
-	return Token{Promise: promise}, err == nil
-}
-
-func (c goZeroClient) End(t Token, o throttle.Outcome) {
-	promise := t.Promise.(breaker.Promise)
-	if o == throttle.Accepted {
-		promise.Accept()
-		return
-	}
-	promise.Reject(errRejected.Error())
-}
-
-func aegisPolicy() Policy {
-	return Policy{
-		Name: "aegis", Title: "aegis's SRE breaker, as kratos uses it", RealClock: true,
-		New: func(e Env) (Client, error) {
-			randomDelay(e)
-			return aegisClient{sre.NewBreaker()}, nil
+	b := breaker.NewBreaker(breaker.WithName("backend"))
+	return peer{
+		func(throttle.Priority) (any, bool) {
+			promise, err := b.Allow()
+			return promise, err == nil
+		},
+		func(promise any, accepted bool) {
+			if accepted {
+				promise.(breaker.Promise).Accept()
+			} else {
+				promise.(breaker.Promise).Reject(errRejected.Error())
+			}
 		},
 	}
 }
 
-type aegisClient struct {
-	breaker circuitbreaker.CircuitBreaker
-}
-
-// Admit records a shed call as failed, as the documentation of aegis requires.
-func (c aegisClient) Admit(throttle.Priority) (Token, bool) {
-	if c.breaker.Allow() != nil {
-		c.breaker.MarkFailed()
-		return Token{}, false
-	}
-	return Token{}, true
-}
-
-func (c aegisClient) End(_ Token, o throttle.Outcome) {
-	if o == throttle.Accepted {
-		c.breaker.MarkSuccess()
-		return
-	}
-	c.breaker.MarkFailed()
+// aegisPolicy returns the policy of aegis's breaker. Its clients record a shed call as failed, as the
+// documentation of aegis requires.
+func aegisPolicy() Policy {
+	return peerPolicy("aegis", "aegis's SRE breaker, as kratos uses it", func(e Env) peer {
+		randomDelay(e)
+		b := sre.NewBreaker()
+		end := func(_ any, accepted bool) {
+			if accepted {
+				b.MarkSuccess()
+			} else {
+				b.MarkFailed()
+			}
+		}
+		return peer{func(throttle.Priority) (any, bool) {
+			admitted := b.Allow() == nil
+			if !admitted {
+				end(nil, false)
+			}
+			return nil, admitted
+		}, end}
+	})
 }
 
 func goBreakerPolicy() Policy {
-	return Policy{
-		Name: "gobreaker", Title: "gobreaker's circuit breaker", RealClock: true,
-		New: func(Env) (Client, error) {
-			return goBreakerClient{gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "backend"})}, nil
-		},
-	}
+	return peerPolicy("gobreaker", "gobreaker's circuit breaker", func(Env) peer {
+		b := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "backend"})
+		return peer{
+			func(throttle.Priority) (any, bool) {
+				done, err := b.Allow()
+				return done, err == nil
+			},
+			func(done any, accepted bool) {
+				if accepted {
+					done.(func(error))(nil)
+				} else {
+					done.(func(error))(errRejected)
+				}
+			},
+		}
+	})
 }
 
-type goBreakerClient struct {
-	breaker *gobreaker.TwoStepCircuitBreaker[any]
-}
-
-func (c goBreakerClient) Admit(throttle.Priority) (Token, bool) {
-	done, err := c.breaker.Allow()
-	return Token{Promise: done}, err == nil
-}
-
-func (c goBreakerClient) End(t Token, o throttle.Outcome) {
-	done := t.Promise.(func(error))
-	if o == throttle.Accepted {
-		done(nil)
-		return
-	}
-	done(errRejected)
+// failsafePolicy returns the policy of failsafe-go's throttler, without its executor. Its random
+// numbers cannot be seeded, so the figures vary a little from run to run.
+func failsafePolicy() Policy {
+	const title = "failsafe-go's adaptive throttler (its random numbers cannot be seeded)"
+	return peerPolicy("failsafe", title, func(Env) peer {
+		t := adaptivethrottler.NewWithDefaults[any]()
+		return peer{func(throttle.Priority) (any, bool) { return nil, t.TryAcquirePermit() }, recordIn(t)}
+	})
 }
 
 // calibration is the time between two calibrations of failsafe-go's prioritizer.
 const calibration = time.Second
 
-// failsafePolicy returns the policy of failsafe-go's throttler, without its executor. Its random
-// numbers cannot be seeded, so the figures vary a little from run to run.
-func failsafePolicy() Policy {
-	return Policy{
-		Name: "failsafe", Title: "failsafe-go's adaptive throttler (its random numbers cannot be seeded)", RealClock: true,
-		New: func(Env) (Client, error) { return failsafeClient{adaptivethrottler.NewWithDefaults[any]()}, nil },
-	}
-}
-
 // failsafePriorityPolicy returns the policy of failsafe-go's throttler with priorities. Each client
-// has a prioritizer. Its random numbers cannot be seeded, so the figures vary a little from run to
-// run.
+// has a prioritizer, and calibrates it in the first call after each period. The goroutine that failsafe-go
+// offers for this would never end, and neither would the bubble. Its random numbers cannot be seeded, so the
+// figures vary a little from run to run.
 func failsafePriorityPolicy() Policy {
-	return Policy{
-		Name: "failsafe-prio", Title: "failsafe-go's prioritised throttler (its random numbers cannot be seeded)", RealClock: true,
-		New: func(Env) (Client, error) {
-			p := adaptivethrottler.NewPrioritizer()
-			return &failsafePriorityClient{
-				prioritizer: p, due: time.Now().Add(calibration),
-				throttler: adaptivethrottler.NewBuilder[any]().BuildPrioritized(p),
-			}, nil
-		},
-	}
+	const title = "failsafe-go's prioritised throttler (its random numbers cannot be seeded)"
+	return peerPolicy("failsafe-prio", title, func(Env) peer {
+		prioritizer, due := adaptivethrottler.NewPrioritizer(), time.Now().Add(calibration)
+		t := adaptivethrottler.NewBuilder[any]().BuildPrioritized(prioritizer)
+		return peer{func(p throttle.Priority) (any, bool) {
+			if now := time.Now(); !now.Before(due) {
+				prioritizer.Calibrate()
+				due = now.Truncate(calibration).Add(calibration)
+			}
+			return nil, t.TryAcquirePermitWithPriority(priority.VeryHigh - priority.Priority(p))
+		}, recordIn(t)}
+	})
 }
 
-type failsafeClient struct {
-	throttler adaptivethrottler.AdaptiveThrottler[any]
-}
-
-func (c failsafeClient) Admit(throttle.Priority) (Token, bool) {
-	return Token{}, c.throttler.TryAcquirePermit()
-}
-
-func (c failsafeClient) End(_ Token, o throttle.Outcome) { recordIn(c.throttler, o) }
-
-// failsafePriorityClient calibrates its prioritizer in the first call after each period. The
-// goroutine that failsafe-go offers for this would never end, and neither would the bubble.
-type failsafePriorityClient struct {
-	throttler   adaptivethrottler.PriorityThrottler[any]
-	prioritizer priority.Prioritizer
-	due         time.Time
-}
-
-func (c *failsafePriorityClient) Admit(p throttle.Priority) (Token, bool) {
-	if now := time.Now(); !now.Before(c.due) {
-		c.prioritizer.Calibrate()
-		c.due = now.Truncate(calibration).Add(calibration)
-	}
-	return Token{}, c.throttler.TryAcquirePermitWithPriority(priority.VeryHigh - priority.Priority(p))
-}
-
-func (c *failsafePriorityClient) End(_ Token, o throttle.Outcome) { recordIn(c.throttler, o) }
-
-// recordIn records the outcome of a call in a throttler of failsafe-go.
+// recordIn returns a function that records the end of a call in a throttler of failsafe-go.
 func recordIn(t interface {
 	RecordSuccess()
 	RecordFailure()
-}, o throttle.Outcome,
-) {
-	if o == throttle.Accepted {
-		t.RecordSuccess()
-		return
+},
+) func(promise any, accepted bool) {
+	return func(_ any, accepted bool) {
+		if accepted {
+			t.RecordSuccess()
+		} else {
+			t.RecordFailure()
+		}
 	}
-	t.RecordFailure()
+}
+
+// limiters returns policies that limit the open calls and have no priorities: with the documented defaults, and
+// with a setting that suits backends that serve few calls per client.
+func limiters() []Policy {
+	least1 := adaptivelimiter.NewBuilder[any]().WithLimits(1, 200, 1).WithMaxLimitFactor(2)
+	return []Policy{
+		failsafeLimiter("failsafe-limiter", "failsafe-go's adaptive limiter", adaptivelimiter.NewBuilder[any]()),
+		failsafeLimiter("failsafe-limiter-tuned", "the same, from a limit of 1, at most twice the open calls", least1),
+	}
+}
+
+// failsafeLimiter returns the policy of failsafe-go's limiter, without its executor. Calls that time out
+// are dropped, as its executor does.
+func failsafeLimiter(name, title string, b adaptivelimiter.Builder[any]) Policy {
+	return peerPolicy(name, title, func(Env) peer {
+		l := b.Build()
+		return peer{
+			func(throttle.Priority) (any, bool) {
+				permit, ok := l.TryAcquirePermit()
+				return permit, ok
+			},
+			func(permit any, accepted bool) {
+				if accepted {
+					permit.(adaptivelimiter.Permit).Record()
+				} else {
+					permit.(adaptivelimiter.Permit).Drop()
+				}
+			},
+		}
+	})
 }

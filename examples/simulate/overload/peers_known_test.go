@@ -4,8 +4,8 @@ package overload
 
 import "testing"
 
-// TestLimitersKnownFigures: each keeps the open calls of a client far below those without a limit, and sheds little in healthy times.
-func TestLimitersKnownFigures(t *testing.T) {
+// TestPeersKnownFigures: each keeps the open calls of a client far below those without a limit, and sheds little in healthy times.
+func TestPeersKnownFigures(t *testing.T) {
 	s := shortened(scenario(t, "pool5-10"), 6)
 	none := play(t, s, policy(t, "none"), 1, Options{}).Figures
 	for _, p := range limiters() {

@@ -85,7 +85,7 @@ type Outcome struct {
 	Scenario, Policy string
 	Seed             uint64
 	Figures          Figures
-	Series           Series
+	Series           []Second
 }
 
 // Play runs a scenario once. If the context ends first, Play returns its error.
@@ -97,18 +97,15 @@ func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Ou
 		return Outcome{}, err
 	}
 	s = o.apply(s)
-	r := &runner{
-		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), full: o.full(), settings: o.Settings,
-		monitor: &monitor{ctx: ctx},
-	}
+	r := &runner{scenario: &s, policy: &p, seed: seed, options: &o}
 	if !p.RealClock {
-		return r.run()
+		return r.run(ctx)
 	}
 	if o.Bubble == nil {
 		return Outcome{}, fmt.Errorf("overload: Options.Bubble is nil: want a function that runs policy %s in a bubble of testing/synctest, because it reads the real clock", p.Name)
 	}
 	out, err := Outcome{}, errors.New("overload: Options.Bubble did not call its function")
-	o.Bubble(func() { out, err = r.run() })
+	o.Bubble(func() { out, err = r.run(ctx) })
 	return out, err
 }
 
@@ -116,19 +113,16 @@ type runner struct {
 	scenario *Scenario
 	policy   *Policy
 	seed     uint64
-	cost     float64          // of a rejection
-	full     throttle.Outcome // of calls that the backend rejects for lack of capacity
-	settings Settings
-	monitor  *monitor
+	options  *Options
 }
 
-func (r *runner) run() (Outcome, error) {
+func (r *runner) run(ctx context.Context) (Outcome, error) {
 	out := Outcome{Scenario: r.scenario.Name, Policy: r.policy.Name, Seed: r.seed}
 	var records []*record
 	var figures []Figures
 	for i := range r.scenario.Cases {
 		c := &r.scenario.Cases[i]
-		record, err := r.play(c)
+		record, err := r.play(ctx, c)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -137,21 +131,4 @@ func (r *runner) run() (Outcome, error) {
 	}
 	out.Figures, out.Series = combine(figures), seriesOf(records)
 	return out, nil
-}
-
-// callsPerCheck is the number of calls between two checks of the context.
-const callsPerCheck = 4096
-
-// monitor ends a run with its context.
-type monitor struct {
-	ctx   context.Context
-	calls int
-}
-
-// call records a call. It returns the context's error now and then.
-func (m *monitor) call() error {
-	if m.calls++; m.calls%callsPerCheck != 0 {
-		return nil
-	}
-	return m.ctx.Err()
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
 // bits returns all numbers of an outcome exactly, without its seed.
@@ -27,7 +25,10 @@ func TestPoliciesMeetTheSameCalls(t *testing.T) {
 	s.Cases[0].Phases[1].Errors = 0.5 // whether a shed call would fail must be random too
 	var offered []Tiers
 	for _, p := range ours() {
-		got := play(t, s, p, 1, fewer()).Series.Offered
+		var got []Tiers
+		for _, second := range play(t, s, p, 1, fewer()).Series {
+			got = append(got, second.Offered)
+		}
 		if offered == nil {
 			offered = got
 		}
@@ -44,8 +45,8 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 	s.Cases[0].Phases[0].Disturbed = true
 	o := play(t, s, policy(t, "none"), 1, Options{})
 	var offered Tiers
-	for _, second := range o.Series.Offered {
-		offered.add(&second)
+	for _, second := range o.Series {
+		offered.add(&second.Offered)
 	}
 	for p, want := range (Tiers{20_000, 0, 60_000, 0}) {
 		if math.Abs(offered[p]-want) > 4*math.Sqrt(want) {
@@ -62,31 +63,17 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 	}
 }
 
-// countedClient counts the calls.
-type countedClient struct {
-	Client
-
-	calls *int
-}
-
-func (c countedClient) Admit(p throttle.Priority) (Token, bool) {
-	*c.calls++
-	return c.Client.Admit(p)
-}
-
 func TestPlayEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p, calls := policy(t, "none"), 0
-	p.New = func(Env) (Client, error) {
+	w := &watcher{}
+	p, newClient := w.policy(), w.policy().New
+	p.New = func(e Env) (Client, error) {
 		cancel()
-		return countedClient{unthrottled{}, &calls}, nil
+		return newClient(e)
 	}
 	out, err := Play(ctx, scenario(t, "over50"), p, 1, Options{})
-	if !errors.Is(err, context.Canceled) || !reflect.DeepEqual(out, Outcome{}) {
-		t.Errorf("got %v, want the context's error", err)
-	}
-	if calls > callsPerCheck {
-		t.Errorf("got %d calls, want the run to end at the first check", calls)
+	if !errors.Is(err, context.Canceled) || !reflect.DeepEqual(out, Outcome{}) || len(w.asked) > 0 {
+		t.Errorf("got %v after %d calls, want the context's error at once", err, len(w.asked))
 	}
 }
 
@@ -103,8 +90,8 @@ func TestOptionsChangeTheScenario(t *testing.T) {
 	if want := 3 * len(s.Cases); made != want {
 		t.Errorf("%d clients were made, want %d", made, want)
 	}
-	if !near(o.Series.Capacity[0], 200) {
-		t.Errorf("the capacity is %v, want 200", o.Series.Capacity[0])
+	if !near(o.Series[0].Capacity, 200) {
+		t.Errorf("the capacity is %v, want 200", o.Series[0].Capacity)
 	}
 	if s.Cases[0].Clients != 1 {
 		t.Error("the scenario was changed")

@@ -18,18 +18,10 @@ type Service struct {
 	Every, Pause time.Duration
 }
 
-type pooledCall struct {
-	token   Token
-	offer   offer
-	arrived time.Duration
-	random  float64
-	over    bool // it was served, or its caller has timed out
-}
-
 // served is the time at which a call is served.
 type served struct {
 	at   time.Duration
-	call *pooledCall
+	call *waitingCall
 }
 
 // pool is a backend whose calls take some time.
@@ -38,12 +30,12 @@ type pool struct {
 	random  *rand.Rand
 	slower  float64 // multiple of the times
 	busy    int
-	queue   []*pooledCall // that wait for a worker, in order of arrival
-	callers []*pooledCall // that may time out, in order of arrival
-	ends    []served      // by time
+	queue   []*waitingCall // that wait for a worker, in order of arrival
+	callers []*waitingCall // that may time out, in order of arrival
+	ends    []served       // by time
 }
 
-func (q *pool) add(c *pooledCall) {
+func (q *pool) add(c *waitingCall) {
 	c.random = q.random.Float64()
 	if q.Patience > 0 {
 		q.callers = append(q.callers, c)
@@ -56,7 +48,7 @@ func (q *pool) add(c *pooledCall) {
 }
 
 // start begins to serve a call. Its end never comes if the backend hangs.
-func (q *pool) start(at time.Duration, c *pooledCall) {
+func (q *pool) start(at time.Duration, c *waitingCall) {
 	q.busy++
 	if math.IsInf(q.slower, 0) {
 		return
@@ -72,8 +64,7 @@ func (q *pool) start(at time.Duration, c *pooledCall) {
 	q.ends = slices.Insert(q.ends, i, served{end, c})
 }
 
-// next removes the next call that is served, or whose caller times out, until a time.
-func (q *pool) next(until time.Duration) (at time.Duration, c *pooledCall, isServed bool) {
+func (q *pool) next(until time.Duration) (at time.Duration, c *waitingCall, isServed bool) {
 	for len(q.callers) > 0 && q.callers[0].over {
 		q.callers = q.callers[1:]
 	}

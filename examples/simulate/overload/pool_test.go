@@ -11,30 +11,12 @@ func newPool(v Service) *pool {
 	return &pool{Service: &v, slower: 1, random: rand.New(rand.NewPCG(1, 1))}
 }
 
-// drainPool ends the calls of a pool until a time.
-func drainPool(q *pool, until time.Duration) (all []event) {
-	for {
-		at, c, served := q.next(until)
-		switch {
-		case c == nil:
-			return all
-		case !served:
-			all = append(all, event{at, c.offer.client, "timed out"})
-		case c.over:
-			all = append(all, event{at, c.offer.client, "wasted"})
-		default:
-			all = append(all, event{at, c.offer.client, "served"})
-		}
-		c.over = true
-	}
-}
-
 func TestPoolServesInOrder(t *testing.T) {
 	q := newPool(Service{Workers: 2, Patience: 250 * ms, Time: constant(100 * ms)})
 	for n := range 6 {
-		q.add(&pooledCall{offer: offer{client: n}})
+		q.add(&waitingCall{offer: offer{client: n}})
 	}
-	expect(t, drainPool(q, time.Minute), []event{
+	expect(t, drain(q, time.Minute), []event{
 		{100 * ms, 0, "served"},
 		{100 * ms, 1, "served"},
 		{200 * ms, 2, "served"},
@@ -49,16 +31,16 @@ func TestPoolServesInOrder(t *testing.T) {
 func TestPoolPauses(t *testing.T) {
 	q := newPool(Service{Time: constant(100 * ms), Every: time.Second, Pause: 200 * ms})
 	for n, at := range []time.Duration{50 * ms, 500 * ms, 950 * ms} {
-		q.add(&pooledCall{offer: offer{client: n}, arrived: at})
+		q.add(&waitingCall{offer: offer{client: n}, arrived: at})
 	}
-	expect(t, drainPool(q, time.Minute), []event{{300 * ms, 0, "served"}, {600 * ms, 1, "served"}, {1250 * ms, 2, "served"}})
+	expect(t, drain(q, time.Minute), []event{{300 * ms, 0, "served"}, {600 * ms, 1, "served"}, {1250 * ms, 2, "served"}})
 }
 
 func TestPoolHangs(t *testing.T) {
 	q := newPool(Service{Time: constant(100 * ms)})
 	q.slower = math.Inf(1)
-	q.add(&pooledCall{})
+	q.add(&waitingCall{})
 	q.slower = 3
-	q.add(&pooledCall{offer: offer{client: 1}, arrived: time.Second})
-	expect(t, drainPool(q, time.Hour), []event{{1300 * ms, 1, "served"}})
+	q.add(&waitingCall{offer: offer{client: 1}, arrived: time.Second})
+	expect(t, drain(q, time.Hour), []event{{1300 * ms, 1, "served"}})
 }

@@ -13,11 +13,21 @@ const (
 	never           = time.Duration(math.MaxInt64)
 )
 
-type queuedCall struct {
+// events are what happens to the calls that wait at a backend.
+type events interface {
+	// next removes the next call that is served, or whose caller times out, until a time. A call that has timed out
+	// is served nevertheless.
+	next(until time.Duration) (at time.Duration, c *waitingCall, served bool)
+}
+
+// waitingCall is a call at a backend that does not answer at once.
+type waitingCall struct {
 	token   Token
 	offer   offer
 	arrived time.Duration
-	due     float64 // the total work after which it is served
+	over    bool    // it was served, or its caller has timed out
+	due     float64 // in a queue: the total work after which it is served
+	random  float64 // in a pool: for the time that it takes
 }
 
 // queue is a backend that serves calls in order of arrival, including those that have timed out.
@@ -31,13 +41,13 @@ type queue struct {
 	debt    float64 // work on rejections, which is done before other work
 	until   time.Duration
 
-	calls               []queuedCall // in order of arrival
-	first, firstWaiting int          // indices: of the next call to serve, and of the next to time out
+	calls               []waitingCall // in order of arrival
+	first, firstWaiting int           // indices: of the next call to serve, and of the next to time out
 }
 
 // newQueue returns an empty queue for a backend with a healthy capacity.
 func newQueue(cost, capacity float64) *queue {
-	return &queue{cost: cost, maxWork: maxQueueSeconds * capacity, calls: make([]queuedCall, 0, minQueueSize)}
+	return &queue{cost: cost, maxWork: maxQueueSeconds * capacity, calls: make([]waitingCall, 0, minQueueSize)}
 }
 
 func (q *queue) setRate(at time.Duration, rate float64) {
@@ -46,7 +56,7 @@ func (q *queue) setRate(at time.Duration, rate float64) {
 }
 
 // add adds a call. It returns false if the queue is full.
-func (q *queue) add(c queuedCall) bool {
+func (q *queue) add(c waitingCall) bool {
 	q.advance(c.arrived)
 	if q.due-q.done+q.debt+1 > q.maxWork {
 		return false
@@ -66,17 +76,26 @@ func (q *queue) reject(at time.Duration) float64 {
 	return q.debt - before
 }
 
-// next returns the time at which the next call is served or times out, whichever is first. It
-// returns never if the queue is empty.
-func (q *queue) next() (at time.Duration, served bool) {
-	served = true
-	at = q.nextServed()
+func (q *queue) next(until time.Duration) (at time.Duration, c *waitingCall, served bool) {
+	at, served = q.nextServed(), true
 	if q.firstWaiting < len(q.calls) {
 		if timeout := q.calls[q.firstWaiting].arrived + callerTimeout; timeout < at {
-			return timeout, false
+			at, served = timeout, false
 		}
 	}
-	return at, served
+	switch {
+	case at > until:
+		return at, nil, false
+	case !served:
+		q.firstWaiting++
+		return at, &q.calls[q.firstWaiting-1], false
+	}
+	q.advance(at)
+	c = &q.calls[q.first]
+	q.done, q.debt = max(q.done, c.due), 0
+	q.first++
+	q.firstWaiting = max(q.firstWaiting, q.first)
+	return at, c, true
 }
 
 // nextServed returns the time at which the first call is served, or never.
@@ -89,24 +108,6 @@ func (q *queue) nextServed() time.Duration {
 		return never
 	}
 	return q.until + time.Duration(max(0, wait))
-}
-
-// serve removes the first call, and reports whether its caller still waits.
-func (q *queue) serve(at time.Duration) (c *queuedCall, useful bool) {
-	q.advance(at)
-	c = &q.calls[q.first]
-	q.done, q.debt = max(q.done, c.due), 0
-	useful = q.firstWaiting == q.first
-	q.first++
-	q.firstWaiting = max(q.firstWaiting, q.first)
-	return c, useful
-}
-
-// timeOut returns the next call that times out. The call stays in the queue.
-func (q *queue) timeOut() *queuedCall {
-	c := &q.calls[q.firstWaiting]
-	q.firstWaiting++
-	return c
 }
 
 // advance does the work until a time.

@@ -137,7 +137,7 @@ func total(entries []entry) entry {
 		sum.offered.add(&e.offered)
 		sum.admitted.add(&e.admitted)
 		sum.succeeded.add(&e.succeeded)
-		sum.modest.add(e.modest, 1)
+		sum.modest.Add(e.modest, 1)
 		sum.resent += e.resent
 		sum.useful += e.useful
 		sum.wasted += e.wasted
@@ -161,72 +161,60 @@ func (t *Tiers) sum() float64 {
 	return sum
 }
 
-// Series has the counts of a run second by second, as the mean of its cases.
-type Series struct {
-	Offered, Admitted, Succeeded []Tiers   // calls, by priority
-	Modest                       []Part    // calls of all tenants but the largest
-	Capacity                     []float64 // calls that the backend had the capacity to serve
-	Useful                       []float64 // calls that it served before their callers timed out
-	Disturbed                    []bool
+// Second has the counts of one second of a run, as the mean of its cases.
+type Second struct {
+	Offered, Admitted, Succeeded Tiers   // calls, by priority
+	Modest                       Part    // calls of all tenants but the largest
+	Capacity                     float64 // calls that the backend had the capacity to serve
+	Servable                     float64 // offered calls that it could have served
+	Useful                       float64 // calls that it served before their callers timed out
+	Disturbed                    bool
 }
 
-func newSeries(n int) Series {
-	return Series{
-		Offered: make([]Tiers, n), Admitted: make([]Tiers, n), Succeeded: make([]Tiers, n), Modest: make([]Part, n),
-		Capacity: make([]float64, n), Useful: make([]float64, n), Disturbed: make([]bool, n),
-	}
-}
-
-// seriesOf returns the mean of records. Each second is the mean of the records that are long
-// enough.
-func seriesOf(records []*record) Series {
-	const perSecond = int(time.Second / width)
-	var all []Series
+// seriesOf returns the mean of records.
+func seriesOf(records []*record) []Second {
+	var all [][]Second
 	for _, r := range records {
-		s := newSeries((len(r.entries) + perSecond - 1) / perSecond)
-		for i := range s.Offered {
-			entries := r.entries[i*perSecond : min((i+1)*perSecond, len(r.entries))]
+		var series []Second
+		for entries := range slices.Chunk(r.entries, int(time.Second/width)) {
 			sum := total(entries)
-			s.Offered[i], s.Admitted[i], s.Succeeded[i] = sum.offered, sum.admitted, sum.succeeded
-			s.Modest[i] = sum.modest
-			s.Capacity[i], s.Useful[i], s.Disturbed[i] = sum.capacity, sum.useful, entries[0].disturbed
+			series = append(series, Second{
+				Offered: sum.offered, Admitted: sum.admitted, Succeeded: sum.succeeded, Modest: sum.modest,
+				Capacity: sum.capacity, Servable: sum.servable, Useful: sum.useful, Disturbed: entries[0].disturbed,
+			})
 		}
-		all = append(all, s)
+		all = append(all, series)
 	}
 	return meanSeries(all)
 }
 
-// meanSeries returns the mean of several series. A second is disturbed if it is in one of them.
-func meanSeries(all []Series) Series {
-	n := 0
-	for i := range all {
-		n = max(n, len(all[i].Offered))
-	}
-	mean := newSeries(n)
-	for i := range n {
-		var longEnough []*Series
-		for k := range all {
-			if i < len(all[k].Offered) {
-				longEnough = append(longEnough, &all[k])
-			}
+// meanSeries returns the mean of several series. Each second is the mean of those that are long enough. It
+// is disturbed if it is in one of them.
+func meanSeries(all [][]Second) []Second {
+	var mean []Second
+	for i := 0; ; i++ {
+		all = slices.DeleteFunc(slices.Clone(all), func(s []Second) bool { return i >= len(s) })
+		if len(all) == 0 {
+			return mean
 		}
-		share := 1 / float64(len(longEnough))
-		for _, s := range longEnough {
-			mean.addSecond(s, i, share)
+		var sum Second
+		for _, s := range all {
+			sum.add(&s[i], 1/float64(len(all)))
 		}
+		mean = append(mean, sum)
 	}
-	return mean
 }
 
-// addSecond adds a share of second i of t.
-func (s *Series) addSecond(t *Series, i int, share float64) {
-	for p := range t.Offered[i] {
-		s.Offered[i][p] += share * t.Offered[i][p]
-		s.Admitted[i][p] += share * t.Admitted[i][p]
-		s.Succeeded[i][p] += share * t.Succeeded[i][p]
+// add adds a share of t.
+func (s *Second) add(t *Second, share float64) {
+	for p := range t.Offered {
+		s.Offered[p] += share * t.Offered[p]
+		s.Admitted[p] += share * t.Admitted[p]
+		s.Succeeded[p] += share * t.Succeeded[p]
 	}
-	s.Modest[i].add(t.Modest[i], share)
-	s.Capacity[i] += share * t.Capacity[i]
-	s.Useful[i] += share * t.Useful[i]
-	s.Disturbed[i] = s.Disturbed[i] || t.Disturbed[i]
+	s.Modest.Add(t.Modest, share)
+	s.Capacity += share * t.Capacity
+	s.Servable += share * t.Servable
+	s.Useful += share * t.Useful
+	s.Disturbed = s.Disturbed || t.Disturbed
 }

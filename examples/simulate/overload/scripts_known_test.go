@@ -2,11 +2,7 @@
 
 package overload
 
-import (
-	"testing"
-
-	"github.com/spillway-go/spillway/throttle"
-)
+import "testing"
 
 // TestFleetsKnownFigures checks what makes the clients of a fleet differ.
 func TestFleetsKnownFigures(t *testing.T) {
@@ -15,9 +11,9 @@ func TestFleetsKnownFigures(t *testing.T) {
 		c := s
 		c.Cases = []Case{{Phases: []Phase{s.Cases[0].Phases[0]}}}
 		change(&c)
-		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, full: throttle.Rejected, monitor: &monitor{ctx: t.Context()}}
+		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, options: &Options{RejectionCost: -1}}
 		c.Cases[0].Clients = 10
-		record, err := r.play(&c.Cases[0])
+		record, err := r.play(t.Context(), &c.Cases[0])
 		if err != nil {
 			t.Fatal(err)
 		}

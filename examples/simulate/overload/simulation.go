@@ -2,6 +2,7 @@ package overload
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -14,15 +15,16 @@ type simulation struct {
 	budget  *budget // the backend, unless it queues
 	queue   *queue  // the backend, if it queues
 	pool    *pool   // the backend, if it is a Pool
+	events  events  // of the queue or the pool
 	record  *record
 	retries retries
 	tenants *tenantMix       // nil for a scenario without
 	reports *reporter        // nil for a backend without reports
 	failing Tiers            // of the phase: see traffic
-	full    throttle.Outcome // see runner
+	full    throttle.Outcome // of calls that the backend rejects for lack of capacity
 }
 
-func (r *runner) play(c *Case) (*record, error) {
+func (r *runner) play(ctx context.Context, c *Case) (*record, error) {
 	sim, err := r.newSimulation(c)
 	if err != nil {
 		return nil, err
@@ -32,14 +34,15 @@ func (r *runner) play(c *Case) (*record, error) {
 		p := &c.Phases[i]
 		t := newTraffic(arrivals, len(sim.clients), p, r.scenario.Capacity)
 		t.unequal, t.tenants = r.scenario.Unequal, sim.tenants
-		if err := sim.play(p, &t, r.scenario.Capacity, r.monitor); err != nil {
+		if err := sim.play(ctx, p, &t, r.scenario.Capacity); err != nil {
 			return nil, err
 		}
 	}
-	sim.runPool(sim.clock.at + r.scenario.Service.Patience)
+	patience := r.scenario.Service.Patience
 	if sim.queue != nil {
-		sim.runQueue(sim.clock.at + callerTimeout) // all callers have an answer then, or have timed out
+		patience = callerTimeout
 	}
+	sim.runEvents(sim.clock.at + patience) // all callers have an answer then, or have timed out
 	return sim.record, nil
 }
 
@@ -47,7 +50,7 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	capacity := r.scenario.Capacity
 	sim := &simulation{
 		clock:   newClock(r.policy.RealClock),
-		full:    r.full,
+		full:    r.options.full(),
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
 		tenants: newTenantMix(r.scenario.Tenants, newRand(r.seed, r.scenario.Name, c.Name, "tenants")),
@@ -55,11 +58,13 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	sim.record.setTenants(r.scenario.Tenants)
 	switch r.scenario.Backend {
 	case Queue:
-		sim.queue = newQueue(r.cost, capacity)
+		sim.queue = newQueue(r.options.rejectionCost(), capacity)
+		sim.events = sim.queue
 	case Pool:
 		sim.pool = &pool{Service: &r.scenario.Service, random: newRand(r.seed, r.scenario.Name, c.Name, "service")}
+		sim.events = sim.pool
 	default:
-		sim.budget = newBudget(r.scenario.Backend == Aware, r.cost, capacity*c.Phases[0].Capacity)
+		sim.budget = newBudget(r.scenario.Backend == Aware, r.options.rejectionCost(), capacity*c.Phases[0].Capacity)
 	}
 	if r.scenario.Reports != nil {
 		sim.reports = &reporter{Reports: *r.scenario.Reports, random: newRand(r.seed, r.scenario.Name, c.Name, "reports")}
@@ -70,7 +75,7 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	env := Env{
 		Now:      sim.clock.now,
 		Rand:     newRand(r.seed, r.scenario.Name, c.Name, "clients").Float64,
-		Settings: r.settings, Weight: r.scenario.weightOf(),
+		Settings: r.options.Settings, Weight: r.scenario.weightOf(),
 	}
 	policies, err := r.policies()
 	if err != nil {
@@ -101,7 +106,7 @@ func (r *runner) policies() ([2]Policy, error) {
 	return both, nil
 }
 
-func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) error {
+func (s *simulation) play(ctx context.Context, p *Phase, t *traffic, capacity float64) error {
 	begin, end := s.clock.at, s.clock.at+p.Length
 	s.failing = t.failing
 	switch {
@@ -112,7 +117,7 @@ func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) er
 	default:
 		s.budget.setRate(begin, p.Capacity*capacity)
 	}
-	for {
+	for ctx.Err() == nil {
 		wait, ok := t.next(end - s.clock.at)
 		if !ok {
 			break
@@ -121,34 +126,25 @@ func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) er
 		s.runUntil(at)
 		s.clock.advance(at)
 		s.offer(t.call())
-		if err := m.call(); err != nil {
-			return err
-		}
 	}
 	s.runUntil(end)
 	s.clock.advance(end)
-	return m.ctx.Err()
+	return ctx.Err()
 }
 
-// runUntil retries the calls, and runs the queue, that are due until a time.
+// runUntil retries and ends the calls that are due until a time.
 func (s *simulation) runUntil(until time.Duration) {
 	for {
 		next, ok := s.retries.next(until)
 		if !ok {
 			break
 		}
-		s.runPool(next.at)
-		if s.queue != nil {
-			s.runQueue(next.at)
-		}
+		s.runEvents(next.at)
 		s.clock.advance(next.at)
 		next.offer.fails = s.retries.random.Float64() < s.failing[next.offer.priority]
 		s.offer(next.offer)
 	}
-	s.runPool(until)
-	if s.queue != nil {
-		s.runQueue(until)
-	}
+	s.runEvents(until)
 }
 
 // offer makes a call if the throttle of its client admits it. A retry is not another offered call.
@@ -173,12 +169,12 @@ func (s *simulation) offer(o offer) {
 	s.record.mostOpen = max(s.record.mostOpen, s.record.open)
 	switch {
 	case s.pool != nil:
-		s.pool.add(&pooledCall{token: token, offer: o, arrived: now})
+		s.pool.add(&waitingCall{token: token, offer: o, arrived: now})
 	case s.queue == nil:
 		outcome := s.answer(o, e)
 		s.report(o)
 		s.end(outcome, token, o)
-	case o.fails || !s.queue.add(queuedCall{token: token, offer: o, arrived: now}):
+	case o.fails || !s.queue.add(waitingCall{token: token, offer: o, arrived: now}):
 		e.wasted += s.queue.reject(now)
 		s.end(s.rejected(o), token, o)
 	}
@@ -218,10 +214,10 @@ func (s *simulation) end(outcome throttle.Outcome, token Token, o offer) {
 	s.clients[o.client].End(token, outcome)
 }
 
-// runPool ends the calls of a pool that are served or time out until a time.
-func (s *simulation) runPool(until time.Duration) {
-	for s.pool != nil {
-		at, c, served := s.pool.next(until)
+// runEvents ends the calls that are served or time out until a time.
+func (s *simulation) runEvents(until time.Duration) {
+	for s.events != nil {
+		at, c, served := s.events.next(until)
 		if c == nil {
 			return
 		}
@@ -237,29 +233,6 @@ func (s *simulation) runPool(until time.Duration) {
 			s.end(throttle.Accepted, c.token, c.offer)
 		}
 		c.over = true
-	}
-}
-
-// runQueue serves and times out the queued calls that are due until a time.
-func (s *simulation) runQueue(until time.Duration) {
-	for {
-		at, served := s.queue.next()
-		if at > until {
-			return
-		}
-		s.clock.advance(at)
-		if !served {
-			c := s.queue.timeOut()
-			s.end(throttle.Rejected, c.token, c.offer)
-			continue
-		}
-		c, useful := s.queue.serve(at)
-		if e := s.record.at(at); useful {
-			e.useful++
-			s.end(throttle.Accepted, c.token, c.offer)
-		} else {
-			e.wasted++
-		}
 	}
 }
 

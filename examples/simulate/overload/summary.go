@@ -12,7 +12,7 @@ type Summary struct {
 	Scenario, Policy string
 	Seeds            []uint64
 	Figures          map[string]Figure // by the names of FigureNames
-	Series           Series            // the mean
+	Series           []Second          // the mean
 }
 
 // Summarize combines outcomes of one scenario and one policy. If a figure is NaN in one outcome, it
@@ -20,7 +20,7 @@ type Summary struct {
 // sample standard deviation, and 0 for a single outcome.
 func Summarize(outcomes []Outcome) Summary {
 	s := Summary{Figures: make(map[string]Figure)}
-	var series []Series
+	var series [][]Second
 	values := make([][]float64, len(FigureNames()))
 	for i := range outcomes {
 		o := &outcomes[i]

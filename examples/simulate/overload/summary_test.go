@@ -29,8 +29,7 @@ func TestFigureOf(t *testing.T) {
 }
 
 func TestSummarize(t *testing.T) {
-	one, two := newSeries(1), newSeries(1)
-	one.Useful[0], two.Useful[0], two.Offered[0] = 10, 20, Tiers{2, 4}
+	one, two := []Second{{Useful: 10}}, []Second{{Useful: 20, Offered: Tiers{2, 4}}}
 	s := Summarize([]Outcome{
 		{Scenario: "s", Policy: "p", Seed: 7, Figures: Figures{Goodput: 0.5}, Series: one},
 		{Scenario: "s", Policy: "p", Seed: 8, Figures: Figures{Goodput: 0.7}, Series: two},
@@ -44,13 +43,10 @@ func TestSummarize(t *testing.T) {
 	if len(s.Figures) != len(FigureNames()) {
 		t.Errorf("%d figures, want %d", len(s.Figures), len(FigureNames()))
 	}
-	if s.Series.Useful[0] != 15 || s.Series.Offered[0] != (Tiers{1, 2}) {
-		t.Errorf("series: got %+v", s.Series)
+	if got := s.Series[0]; got.Useful != 15 || got.Offered != (Tiers{1, 2}) || one[0].Useful != 10 {
+		t.Errorf("series: got %+v, of %+v", got, one)
 	}
-	if one.Useful[0] != 10 {
-		t.Error("an outcome was changed")
-	}
-	if empty := Summarize(nil); !math.IsNaN(empty.Figures["goodput"].Mean) || len(empty.Series.Offered) != 0 {
+	if empty := Summarize(nil); !math.IsNaN(empty.Figures["goodput"].Mean) || len(empty.Series) != 0 {
 		t.Errorf("of nothing: got %+v", empty)
 	}
 }

@@ -92,8 +92,8 @@ type tenantCounts struct {
 // Part has some of the calls of a second.
 type Part struct{ Offered, Succeeded float64 }
 
-// add adds a share of q.
-func (p *Part) add(q Part, share float64) {
+// Add adds a share of q.
+func (p *Part) Add(q Part, share float64) {
 	p.Offered += share * q.Offered
 	p.Succeeded += share * q.Succeeded
 }
