@@ -58,53 +58,19 @@ func viaLimiter(t testing.TB, name string, s store.Store, c bucket.Config, key f
 	if key == nil {
 		key = func() string { return name }
 	}
-	counted := &countedStore{Store: s}
-	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
-	if many, ok := s.(store.ManyTaker); ok {
-		c.Store = countedMany{counted, many}
-	}
+	var calls atomic.Uint64
+	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", s, time.Minute, bucket.FailClosed
+	c.Hooks.StoreCalled = func(context.Context, bucket.StoreEvent) { calls.Add(1) }
 	c.Limit = bucket.Limit{Capacity: capacity, Refill: refill, Period: time.Second}
 	l := bucket.Must(bucket.New(c))
 	t.Cleanup(func() { l.Close() })
-	return &contender{name: name, calls: counted.calls.Load, take: func(ctx context.Context) error {
+	return &contender{name: name, calls: calls.Load, take: func(ctx context.Context) error {
 		d, err := l.Decide(ctx, key())
 		if err == nil && !d.Allowed {
 			err = errNotGranted
 		}
 		return err
 	}}
-}
-
-// countedStore counts calls. A limiter treats it as a remote store, also if the store is in memory.
-type countedStore struct {
-	store.Store
-
-	calls atomic.Uint64
-}
-
-// Take counts the call.
-func (s *countedStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	s.calls.Add(1)
-	return s.Store.Take(ctx, r)
-}
-
-// Cancelable is that of the store.
-func (s *countedStore) Cancelable() bool {
-	c, ok := s.Store.(store.Cancelable)
-	return ok && c.Cancelable()
-}
-
-// countedMany is a countedStore of a store that takes many buckets in one call.
-type countedMany struct {
-	*countedStore
-
-	many store.ManyTaker
-}
-
-// TakeMany counts the call.
-func (s countedMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	s.calls.Add(1)
-	return s.many.TakeMany(ctx, rs)
 }
 
 // ask takes a token and reports whether it was granted.

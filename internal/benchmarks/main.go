@@ -24,12 +24,10 @@ func main() {
 func run() error {
 	rounds := flag.Int("rounds", defaultRounds, "slices to measure of each subject")
 	only := flag.String("only", "", "measure only the subjects whose name matches this `regexp`, and floor S")
-	format := flag.String("format", "table", "output format: table or markdown")
 	flag.Parse()
-	printer, ok := formats()[*format]
-	if !ok || *rounds < 1 || flag.NArg() > 0 {
+	if *rounds < 1 || flag.NArg() > 0 {
 		flag.Usage()
-		return errors.New("want -rounds of at least 1, -format table or markdown, and no arguments")
+		return errors.New("want -rounds of at least 1, and no arguments")
 	}
 	wanted, err := regexp.Compile(*only)
 	if err != nil {
@@ -38,7 +36,7 @@ func run() error {
 	subjects := choose(allSubjects(), wanted)
 	p := newProgress(os.Stderr)
 	results := measure(subjects, *rounds, p)
-	return printer(os.Stdout, append(report(results), stores(wanted, p)...))
+	return printTables(os.Stdout, append(report(results), stores(wanted, p)...))
 }
 
 // allSubjects returns the subjects in the order in which they are reported.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 )
 
 // table is a heading and rows of cells; the first row names the columns.
@@ -13,48 +12,28 @@ type table struct {
 	rows    [][]string
 }
 
-// formats returns the printers of a report, by the value of the flag -format.
-func formats() map[string]func(io.Writer, []table) error {
-	return map[string]func(io.Writer, []table) error{"table": printText, "markdown": printMarkdown}
-}
-
-// printText prints aligned columns, with names on the left and figures on the right.
-func printText(w io.Writer, tables []table) error {
+// printTables prints tables in Markdown, with names on the left and figures on the right.
+func printTables(w io.Writer, tables []table) error {
+	var text strings.Builder
 	for _, t := range tables {
-		fmt.Fprintf(w, "%s\n\n", t.heading)
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		width := t.firstColumn()
+		fmt.Fprintf(&text, "### %s\n\n", t.heading)
+		widths := make([]int, len(t.rows[0]))
 		for _, row := range t.rows {
-			fmt.Fprintf(tw, "%-*s\t%s\t\n", width, row[0], strings.Join(row[1:], "\t"))
-		}
-		if err := tw.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return nil
-}
-
-func (t table) firstColumn() int {
-	width := 0
-	for _, row := range t.rows {
-		width = max(width, len(row[0]))
-	}
-	return width
-}
-
-func printMarkdown(w io.Writer, tables []table) error {
-	for _, t := range tables {
-		fmt.Fprintf(w, "### %s\n\n", t.heading)
-		for i, row := range t.rows {
-			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				fmt.Fprintf(w, "|---|%s\n", strings.Repeat("---:|", len(row)-1))
+			for i, cell := range row {
+				widths[i] = max(widths[i], len(cell))
 			}
 		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
+		for n, row := range t.rows {
+			fmt.Fprintf(&text, "| %-*s |", widths[0], row[0])
+			for i, cell := range row[1:] {
+				fmt.Fprintf(&text, " %*s |", widths[i+1], cell)
+			}
+			if text.WriteString("\n"); n == 0 {
+				fmt.Fprintf(&text, "|---|%s\n", strings.Repeat("---:|", len(row)-1))
+			}
 		}
+		text.WriteString("\n")
 	}
-	return nil
+	_, err := io.WriteString(w, text.String())
+	return err
 }
