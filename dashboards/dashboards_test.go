@@ -2,7 +2,6 @@ package dashboards_test
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,10 +10,9 @@ import (
 	"github.com/spillway-go/spillway/dashboards"
 )
 
-// lintFile returns .lint, the exceptions for Grafana's linter. It is not embedded.
-func lintFile(t *testing.T) string {
+func readFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(".lint")
+	text, err := fs.ReadFile(dashboards.FS, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +46,7 @@ func TestRulesKeepPlaces(t *testing.T) {
 		"rules/alerts.yml":              regexp.MustCompile(`\b(?:by|on|ignoring|without) \(([^)]*)\)`),
 		"alertmanager/alertmanager.yml": regexp.MustCompile(`(?:equal|group_by): \[([^\]]*)\]`),
 	} {
-		found := lists.FindAllStringSubmatch(string(readFile(t, file)), -1)
+		found := lists.FindAllStringSubmatch(readFile(t, file), -1)
 		if len(found) < 7 {
 			t.Errorf("%s: got %d lists of labels want seven at least", file, len(found))
 		}
@@ -58,7 +56,7 @@ func TestRulesKeepPlaces(t *testing.T) {
 			}
 		}
 	}
-	links := regexp.MustCompile(`(?m)^ +dashboard_url: (?:&\w+ )?(/.*)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1)
+	links := regexp.MustCompile(`(?m)^ +dashboard_url: (?:&\w+ )?(/.*)$`).FindAllStringSubmatch(readFile(t, "rules/alerts.yml"), -1)
 	for _, m := range links {
 		if !strings.Contains(m[1], "{{ with $labels.cluster }}&var-cluster=") || !strings.Contains(m[1], "{{ with $labels.namespace }}&var-namespace=") {
 			t.Errorf("rules/alerts.yml: got dashboard_url %s want the cluster and the namespace in it", m[1])
@@ -69,7 +67,7 @@ func TestRulesKeepPlaces(t *testing.T) {
 // TestRunbooksHaveAnAnchorPerAlert checks both anchors of a section: dashboards link by the name of
 // the alert, alerts by the heading.
 func TestRunbooksHaveAnAnchorPerAlert(t *testing.T) {
-	text := string(readFile(t, "runbooks.md"))
+	text := readFile(t, "runbooks.md")
 	alerts := alertNames(t)
 	if len(alerts) < 14 {
 		t.Errorf("alerts: got %d want fourteen at least", len(alerts))

@@ -14,7 +14,7 @@ import (
 func alertNames(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).FindAllStringSubmatch(readFile(t, "rules/alerts.yml"), -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -22,7 +22,7 @@ func alertNames(t *testing.T) []string {
 
 // TestRunbooks_haveStepAndUndo lists the step of each alert that needs no release, and its undo.
 func TestRunbooks_haveStepAndUndo(t *testing.T) {
-	text := string(readFile(t, "runbooks.md"))
+	text := readFile(t, "runbooks.md")
 	listed := regexp.MustCompile(`(?m)^# (Step[^:]*: .*|Undo:.*)$`)
 	for _, name := range alertNames(t) {
 		_, section, _ := strings.Cut(text, "\n## "+name+"\n")

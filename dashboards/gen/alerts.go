@@ -32,7 +32,6 @@ func inPlace(labels ...string) []string {
 // conditions is a list of matchers, for short.
 func conditions(of ...matcher) []matcher { return of }
 
-// throttleScope are alerts about throttles.
 func throttleScope() scope {
 	critical, equal := equals("severity", "critical"), inPlace("job", throttleName())
 	return scope{
@@ -62,7 +61,6 @@ func jobScope() scope {
 	return s
 }
 
-// breakerScope are alerts about breakers.
 func breakerScope() scope {
 	return scope{
 		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(theBreaker().selected()), details: []string{failure()},
@@ -75,7 +73,6 @@ func breakerScope() scope {
 	}
 }
 
-// bucketScope are alerts about token buckets.
 func bucketScope() scope {
 	equal := inPlace("job", bucketName())
 	return scope{
@@ -88,7 +85,6 @@ func bucketScope() scope {
 	}
 }
 
-// backoffScope are alerts about backoffs.
 func backoffScope() scope {
 	return scope{
 		alerts: "ThrottleBackoff.+", about: backoffName(), selected: conditions(theBackoff().selected()), link: theBackoff().link(backoffsUID, "Only this backoff"),
@@ -116,7 +112,6 @@ func (s scope) unmuted(more ...matcher) string {
 	return expr
 }
 
-// firing is the condition for alerts that are not pending.
 func firing() matcher { return equals("alertstate", "firing") }
 
 // worst returns the alert to look at first, with a rank as its value.
@@ -146,7 +141,7 @@ func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
 		Targets: []grafana.Target{{
 			Expr: "label_join(0 * " + s.worst() + " + on () group_left () " + count + `, "alertname", ", ", "alertname", "severity")` +
 				" or on () " + labelReplace("vector(0) and on () "+rulesLoaded, "alertname", "none", "", ""),
-			Legend: legend("alertname"), Instant: true,
+			Legend: legend("alertname"),
 		}},
 		View: grafana.Stat{Named: true},
 	}
@@ -221,8 +216,7 @@ func alertsTable(s scope, title string) grafana.Panel {
 			"condition has been true, also before the alert fired. Pending alerts fire if it lasts. Alerts that Alertmanager " +
 			"mutes because of a more severe one are left out.",
 		Targets: []grafana.Target{{
-			Expr:    s.ages() + " or " + labelReplace("vector(0) unless on () "+rulesLoaded, "alertname", "No rules are loaded", "", ""),
-			Instant: true, Table: true,
+			Expr: s.ages() + " or " + labelReplace("vector(0) unless on () "+rulesLoaded, "alertname", "No rules are loaded", "", ""),
 		}},
 		Columns: append(columns, grafana.Column{Field: "job", Title: "Job"}, grafana.Column{Field: "instance", Title: "Instance"},
 			grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"}, grafana.Column{Field: "team", Title: "Team"}),

@@ -22,7 +22,6 @@ func availability() grafana.Dashboard {
 	return d
 }
 
-// failedShare returns the share of High calls that were shed or rejected over a window.
 func failedShare(window string, by ...string) string {
 	return share(sum(rateOver(calls().of(isHigh(), isFailed()), window), by...),
 		sum(rateOver(calls().of(isHigh()), window), by...))
@@ -71,26 +70,21 @@ func availabilitySummary() []grafana.Panel {
 func faultPanels() []grafana.Panel {
 	faults := sum(rate(calls().selected(isRejected())), errorType())
 	return []grafana.Panel{
-		{
+		graph(faults, legend(errorType()), grafana.Panel{
 			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(),
 			View: grafana.Graph{Stacked: true, Short: true},
 			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
 				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
 				"canceled: the caller gave up after CanceledAfter. Other kinds appear only if a classifier " +
 				"counts them as rejections. In an outage the throttle sends few calls, so these fall: see their share.",
-			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
-		},
-		{
+		}),
+		graph(highest(faultShares(), errorType()), legend(errorType()), grafana.Panel{
 			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true, Short: true},
 			Description: "Rejected calls as a share of the answered calls, of the worst throttle and process. The lines are the " +
 				"thresholds of the alerts: 5 % and 25 %. While a throttle sheds, it still " +
 				"sends some calls to probe the backend, and those may be rejected.",
-			Targets: []grafana.Target{{
-				Expr:   highest(faultShares(), errorType()),
-				Legend: legend(errorType()),
-			}},
-		},
+		}),
 		meaningPanel(),
 	}
 }
@@ -115,18 +109,14 @@ func meaningPanel() grafana.Panel {
 	}
 }
 
-// otherErrors returns the panel about errors that the throttle ignores or takes for success.
 func otherErrors() grafana.Panel {
-	return grafana.Panel{
-		Title: "Errors that are not faults", Width: 24, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
+	others := calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))
+	return graph(sum(rate(others), errorType()), legend(errorType()), grafana.Panel{
+		Title: "Errors that are not faults", Width: 24, Unit: "reqps", NoValue: "no errors",
 		Description: "Calls that ended with an error and count as accepted or ignored, such as not found, " +
 			"forbidden or canceled. The throttle does not shed because of them. If _OTHER hides an outage, " +
 			"add a classifier that counts it as rejected.",
-		Targets: []grafana.Target{{
-			Expr:   sum(rate(calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))), errorType()),
-			Legend: legend(errorType()),
-		}},
-	}
+	})
 }
 
 // burnPair is two windows of an alert about the error budget, its factor, and the color of its severity. The long window is for
@@ -153,7 +143,7 @@ func objectivePanels() []grafana.Panel {
 	var colors []grafana.Color
 	for _, p := range burnPairs() {
 		name := fmt.Sprintf("%s and %s, alert at %v", p.long, p.short, p.factor)
-		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: name, Instant: true})
+		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: name})
 		colors = append(colors, grafana.Color{Series: name, Steps: []grafana.Step{{Color: good}, {From: p.factor, Color: p.color}}})
 	}
 	return []grafana.Panel{

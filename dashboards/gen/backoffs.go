@@ -6,7 +6,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// backoffs returns the dashboard of backoffs.
 func backoffs() grafana.Dashboard {
 	d := newBoard(backoffsUID, "Backoffs", "How far workers back off from services that throttle them, and how many calls wait.")
 	d.Variables = theBackoff().variables(backoffCalls(), "backoffs",
@@ -43,7 +42,7 @@ func backoffSummary() []grafana.Panel {
 		{
 			Title: "Calls", Width: 4, Unit: "reqps", NoValue: "no backoff", View: grafana.Stat{},
 			Description: "Calls of all selected backoffs that have ended, with any outcome. Few calls with a long delay are the backoff at work.",
-			Targets:     []grafana.Target{{Expr: sum(rate(backoffCalls().ofBackoff())), Legend: "calls", Instant: true}},
+			Targets:     []grafana.Target{{Expr: sum(rate(backoffCalls().ofBackoff())), Legend: "calls"}},
 		},
 	}
 }
@@ -67,7 +66,6 @@ func throttledShare(by ...string) string {
 		sum(rate(backoffCalls().ofBackoff(withOutcome(backoff.Throttled, backoff.Success))), by...))
 }
 
-// sleepQuantile returns a quantile of how long calls waited.
 func sleepQuantile(q float64) string {
 	return quantileOf(q, sleepDuration().ofBackoff())
 }
@@ -76,33 +74,29 @@ func backoffPanels() []grafana.Panel {
 	by := theBackoff().by()
 	name := theBackoff().legend()
 	return []grafana.Panel{
-		{
-			Title: "Delay by backoff", Width: 12, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},
+		graph(highest(backoffDelay().ofBackoff(), by...), name, grafana.Panel{
+			Title: "Delay by backoff", Width: 12, Unit: "s", NoValue: "no backoff",
 			Description: "The highest delay of any process. In the mode Pace it is the gap between two calls of " +
 				"a process; in Sleep the time that each worker sleeps. A saw of large steps up and small steps " +
 				"down means that the limit is found. A flat line at the top means that it is not: the service " +
 				"refuses calls at any rate.",
-			Targets: []grafana.Target{{Expr: highest(backoffDelay().ofBackoff(), by...), Legend: name}},
-		},
-		{
+		}),
+		graph(throttledShare(by...), name, grafana.Panel{
 			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
 			View: grafana.Graph{Thresholds: true},
 			Description: "The share of the calls that the service throttled. A few percent are normal: that is " +
 				"how the limit is found. Above the upper line the alert begins. With a long delay calls are " +
 				"rare, and the line has gaps.",
-			Targets: []grafana.Target{{Expr: throttledShare(by...), Legend: name}},
-		},
-		{
-			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff", View: grafana.Graph{},
+		}),
+		graph(sum(rate(backoffSteps().ofBackoff()), direction()), legend(direction()), grafana.Panel{
+			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff",
 			Colors: []grafana.Color{{Series: semconv.DirectionUp, Color: warn}, {Series: semconv.DirectionDown, Color: good}},
 			Description: "Changes of the delay per second. Calls that are throttled together make one step up, " +
 				"and many small steps lead down again. So a few up and more down is a balance. Up without down " +
 				"means that the service serves no call.",
-			Targets: []grafana.Target{{Expr: sum(rate(backoffSteps().ofBackoff()), direction()), Legend: legend(direction())}},
-		},
+		}),
 		{
-			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
-			Colors: byQuantile(),
+			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no durations", Colors: byQuantile(),
 			Description: "Quantiles of the time that calls waited, until their turn or until they gave up. In " +
 				"the mode Pace it is the time in the queue: the delay times the calls ahead. The dots are waits " +
 				"with a trace. If it is too long for the work, use fewer workers: the throughput stays the same.",
@@ -118,25 +112,22 @@ func backoffInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
-		{
-			Title: "Waiting by backoff", Width: 12, Unit: "short", NoValue: "no backoff", View: grafana.Graph{},
+		graph(sum(backoffWaiting().ofBackoff(), theBackoff().by()...), theBackoff().legend(), grafana.Panel{
+			Title: "Waiting by backoff", Width: 12, Unit: "short", NoValue: "no backoff",
 			Description: "Calls that wait for their turn. In a batch job, as many as there are workers is " +
 				"normal: the service is the limit. If calls keep arriving and this only grows, there are more " +
 				"calls than the service can serve.",
-			Targets: []grafana.Target{{Expr: sum(backoffWaiting().ofBackoff(), theBackoff().by()...), Legend: theBackoff().legend()}},
-		},
-		{
-			Title: "Delay by instance", Width: 12, Unit: "s", NoValue: "no backoff", View: grafana.Graph{},
+		}),
+		graph(highest(backoffDelay().ofBackoff(), by...), name, grafana.Panel{
+			Title: "Delay by instance", Width: 12, Unit: "s", NoValue: "no backoff",
 			Description: "The highest delay of each process. Each process finds its own, and together they find " +
 				"the capacity of the service. Within a factor of two or three of each other is normal. If one " +
 				"is far above the others, check its credentials and the calls it makes.",
-			Targets: []grafana.Target{{Expr: highest(backoffDelay().ofBackoff(), by...), Legend: name}},
-		},
-		{
+		}),
+		graph(throttledShare(by...), name, grafana.Panel{
 			Title: "Throttled share by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
 			Description: "The share of its calls that each process had throttled. If all are alike, the cause " +
 				"is the service. If one differs, check that process, its calls and its credentials.",
-			Targets: []grafana.Target{{Expr: throttledShare(by...), Legend: name}},
-		},
+		}),
 	}
 }

@@ -137,7 +137,7 @@ func table(title, noValue, description string, sort []grafana.Sort, columns ...g
 	for i := range columns {
 		if c := &columns[i]; c.Expr != "" {
 			c.Field = fmt.Sprintf("Value #%c", 'A'+len(p.Targets))
-			p.Targets = append(p.Targets, grafana.Target{Expr: c.Expr, Instant: true, Table: true})
+			p.Targets = append(p.Targets, grafana.Target{Expr: c.Expr})
 		}
 	}
 	if len(p.Targets) == 1 { // then Grafana does not number it
@@ -153,6 +153,18 @@ func from(value float64, color string) []grafana.Step {
 
 // named returns a stat of a single subject, with its name.
 func named(of subject, p grafana.Panel, expr string) grafana.Panel {
-	p.View, p.Targets = grafana.Stat{Named: true}, []grafana.Target{{Expr: expr, Legend: of.legend(), Instant: true}}
+	p.View, p.Targets = grafana.Stat{Named: true}, []grafana.Target{{Expr: expr, Legend: of.legend()}}
 	return p
+}
+
+// graph returns a graph with the series of one query.
+func graph(expr, legend string, p grafana.Panel) grafana.Panel {
+	p.Targets = []grafana.Target{{Expr: expr, Legend: legend}}
+	return p
+}
+
+// graphByPriority returns a graph with a line for each priority, from high to low.
+func graphByPriority(expr string, p grafana.Panel) grafana.Panel {
+	p.Colors, p.View = byPriority(), grafana.Graph{InOrder: true}
+	return graph(byRank(expr), legend(priority()), p)
 }

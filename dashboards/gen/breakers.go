@@ -118,13 +118,12 @@ func breakersTable() grafana.Panel {
 
 func breakerCallPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
+		graph(sum(rate(breakerCalls().ofBreaker(isSent())), state()), legend(state()), grafana.Panel{
 			Title: "Sent by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
 			Description: "Calls that were sent, by the state of their circuit. half_open are probes, few by " +
 				"design. open and disabled are calls that Shadow sent. With a stale snapshot, FailOpen treats " +
 				"all circuits as closed.",
-			Targets: []grafana.Target{{Expr: sum(rate(breakerCalls().ofBreaker(isSent())), state()), Legend: legend(state())}},
-		},
+		}),
 		{
 			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(shadowSuffix),
 			View: grafana.Graph{Short: true},
@@ -136,37 +135,29 @@ func breakerCallPanels() []grafana.Panel {
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShadow())), state()) + " > 0", Legend: legend(state()) + shadowSuffix},
 			},
 		},
-		{
+		graph(breakerShedShare(theBreaker().by()...), theBreaker().legend(), grafana.Panel{
 			Title: "Shed share by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: thresholds(0.1, 0.5), View: grafana.Graph{Thresholds: true},
 			Description: "The share of calls that each breaker shed. Above the upper line an alert pages: the " +
 				"breaker sheds more than it sends.",
-			Targets: []grafana.Target{{
-				Expr:   breakerShedShare(theBreaker().by()...),
-				Legend: theBreaker().legend(),
-			}},
-		},
+		}),
 	}
 }
 
 func circuitPanels() []grafana.Panel {
+	most := "max_over_time(" + circuits().ofBreaker(differs(state(), breaker.Closed.String())) + "[$__rate_interval])"
 	return []grafana.Panel{
-		{
+		graph(sum(highest(most, ofJob(breakerName(), state())...), state()), legend(state()), grafana.Panel{
 			Title: "Circuits by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
 			Description: "The most circuits that were not closed at a scrape, in each interval. State changes beside it has those " +
 				"between two scrapes too. A step up is an outage that many endpoints share, or a " +
 				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
 				"enabled or removed.",
-			Targets: []grafana.Target{{
-				Expr:   sum(highest("max_over_time("+circuits().ofBreaker(differs(state(), breaker.Closed.String()))+"[$__rate_interval])", ofJob(breakerName(), state())...), state()),
-				Legend: legend(state()),
-			}},
-		},
-		{
-			Title: "State changes per minute", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{},
+		}),
+		graph("60 * "+sum(rate(transitions().ofBreaker()), state()), legend(state()), grafana.Panel{
+			Title: "State changes per minute", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(),
 			Description: "State changes of circuits, by the new state. Equal open and half_open without closed: " +
 				"the endpoints fail at every probe. Equal open and closed: the endpoints fail now and then.",
-			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(transitions().ofBreaker()), state()), Legend: legend(state())}},
-		},
+		}),
 	}
 }
 
@@ -174,28 +165,25 @@ func fleetPanels() []grafana.Panel {
 	by := theBreaker().byProcess()
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
-		{
-			Title: "Leader by instance", Width: 12, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
+		graph(sum(leader().ofBreaker(), by...)+" > 0", name, grafana.Panel{
+			Title: "Leader by instance", Width: 12, Unit: "short", NoValue: "no breaker",
 			Description: "The processes that lead. The leader should stay the same for " +
 				"days. If it changes often, the store is slow or the process lacks CPU. Two leaders for moments " +
 				"are harmless: the store accepts writes of the newer one only.",
-			Targets: []grafana.Target{{Expr: sum(leader().ofBreaker(), by...) + " > 0", Legend: name}},
-		},
-		{
+		}),
+		graph(highest(snapshotAge().ofBreaker(), by...), name, grafana.Panel{
 			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
 			Description: "The age of the snapshot of the store in each process. If all are old, check the " +
 				"store. If one is, check that process and its network. A process that is missing has never read " +
 				"the store: its Run does not run.",
-			Targets: []grafana.Target{{Expr: highest(snapshotAge().ofBreaker(), by...), Legend: name}},
-		},
-		{
+		}),
+		graph("60 * "+sum(rate(breakerFailures().ofBreaker()), failure())+" > 0", legend(failure()), grafana.Panel{
 			Title: "Failures per minute by kind", Width: 12, Unit: "short", NoValue: "no failures", Colors: byFailure(),
 			View: grafana.Graph{Short: true},
 			Description: "Failures of background work; no call fails because of them. store, poll and notify " +
 				"should be 0 and have an alert. conflict and fenced for moments are a change of the leader. " +
 				"loss means that the store lost data.",
-			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(breakerFailures().ofBreaker()), failure()) + " > 0", Legend: legend(failure())}},
-		},
+		}),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 func reasonPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
+		graph(sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()), legend(alert()), grafana.Panel{
 			Title: "Policy in alert", Width: 12, Unit: "short", NoValue: "no Tiered throttle", View: grafana.Graph{Stacked: true, Short: true},
 			Colors: []grafana.Color{
 				{Series: throttle.RatioAlert.String(), Color: bad},
@@ -21,34 +21,27 @@ func reasonPanels() []grafana.Panel {
 				"documented formula sheds. full: the backend says that it is full. " +
 				"trial: fewer calls for seconds, to see whether rejections are errors or load. Without an " +
 				"alert a throttle sheds like SRE. If growth lasts and the backend has capacity, set Tuning.Background.",
-			Targets: []grafana.Target{{
-				Expr:   sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()),
-				Legend: legend(alert()),
-			}},
-		},
-		{
-			Title: "Background forgiven", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no Tiered throttle", View: grafana.Graph{},
+		}),
+		graph(highest(background().of(), throttleName()), legend(throttleName()), grafana.Panel{
+			Title: "Background forgiven", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no Tiered throttle",
 			Description: "The share of the calls whose rejection counts as an error, not as overload: the " +
 				"highest of the selected throttles. Tiered measures it while it is quiet, and forgives it " +
 				"during an alert. Compare with the rejected calls on a good day.",
-			Targets: []grafana.Target{{Expr: highest(background().of(), throttleName()), Legend: legend(throttleName())}},
-		},
+		}),
 	}
 }
 
 func decisionPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
-			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Colors: byPriority(),
-			View: grafana.Graph{InOrder: true},
+		graphByPriority(highest(probability().selected(), priority()), grafana.Panel{
+			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle",
 			Description: "The probability of shedding the next call: the highest of all selected throttles and " +
 				"instances. It rises within seconds (Tiered) to a minute (SRE), and falls as the window moves " +
 				"on. In Shadow and Off it is the value that Enforce would use. If it stays up while the backend " +
 				"accepts all calls, see the runbook of ThrottleProbabilityStuck.",
-			Targets: []grafana.Target{{Expr: byRank(highest(probability().selected(), priority())), Legend: legend(priority())}},
-		},
+		}),
 		{
-			Title: "Window: requests and accepts", Width: 8, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
+			Title: "Window: requests and accepts", Width: 8, Unit: "short", NoValue: "no throttle",
 			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
 			Description: "The window of the throttles: calls that asked to be sent, and calls that the backend " +
 				"accepted. SRE sheds if requests are more than K times the accepts (2 by default). Select one " +
@@ -57,14 +50,10 @@ func decisionPanels() []grafana.Panel {
 				{Expr: sum(requests().selected()), Legend: "requests"}, {Expr: sum(accepts().selected()), Legend: "accepts"},
 			},
 		},
-		{
-			Title: "Window: accepted share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
-			View: grafana.Graph{InOrder: true},
+		graphByPriority(share(sum(accepts().selected(), priority()), sum(requests().selected(), priority())), grafana.Panel{
+			Title: "Window: accepted share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic",
 			Description: "The accepted share of the requests in the window, by priority. Near 100 % is healthy. " +
 				"A priority without calls has no line.",
-			Targets: []grafana.Target{{
-				Expr: byRank(share(sum(accepts().selected(), priority()), sum(requests().selected(), priority()))), Legend: legend(priority()),
-			}},
-		},
+		}),
 	}
 }

@@ -125,20 +125,18 @@ func bucketsTable() grafana.Panel {
 
 func requestPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
+		graph(sum(rate(bucketRequests().ofBucket()), result()), legend(result()), grafana.Panel{
 			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true, Short: true},
 			Description: "granted and denied were decided with the store or in memory. Those with failed or share in " +
 				"their name were decided by the policy, because the store did not answer. Under load granted should " +
 				"stay at the limit, and denied be the rest.",
-			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), result()), Legend: legend(result())}},
-		},
-		{
+		}),
+		graph(requestShare([]string{semconv.ResultDenied}, theBucket().by()...), theBucket().legend(), grafana.Panel{
 			Title: "Denied share by bucket", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
 			Steps: from(0.5, warn), View: grafana.Graph{Thresholds: true},
 			Description: "The share of requests that each bucket denied. If it is high all day, callers retry and do " +
 				"not wait for RetryAfter, or the limit is too low. The line is the threshold of the alert.",
-			Targets: []grafana.Target{{Expr: requestShare([]string{semconv.ResultDenied}, theBucket().by()...), Legend: theBucket().legend()}},
-		},
+		}),
 	}
 }
 
@@ -147,7 +145,7 @@ func tokenPanels() []grafana.Panel {
 	name := theBucket().legend()
 	return []grafana.Panel{
 		{
-			Title: "Tokens per second by bucket", Width: 12, Unit: tokenRate, NoValue: "no token bucket", View: grafana.Graph{},
+			Title: "Tokens per second by bucket", Width: 12, Unit: tokenRate, NoValue: "no token bucket",
 			Colors: []grafana.Color{{Series: "/ limit$/", Color: neutral, Dashed: true}},
 			Description: "Tokens that were granted, by name, with all keys. For a single key this settles at " +
 				"the rate of the limit, which is the dashed line. Above it, several keys are in use, or a store does not answer " +
@@ -156,20 +154,18 @@ func tokenPanels() []grafana.Panel {
 				{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}, {Expr: limitOf(), Legend: name + " limit"},
 			},
 		},
-		{
-			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
+		graph(sum(bucketWaiting().ofBucket(), by...), name, grafana.Panel{
+			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket",
 			Description: "Requests that wait for tokens, in Wait, added up over all processes. A short queue " +
 				"after a burst is harmless. If it does not end, use fewer callers or a higher limit.",
-			Targets: []grafana.Target{{Expr: sum(bucketWaiting().ofBucket(), by...), Legend: name}},
-		},
+		}),
 	}
 }
 
 func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "Store duration", Width: 8, Unit: "s", NoValue: "no requests to a store", View: grafana.Graph{},
-			Colors: byQuantile(),
+			Title: "Store duration", Width: 8, Unit: "s", NoValue: "no requests to a store", Colors: byQuantile(),
 			Description: "Quantiles of the time that stores took to answer or to fail. Each request waits that " +
 				"long, but at most Config.StoreTimeout, 50 ms by default: quantiles at that value are failures. " +
 				"The dots are traces of requests that were sent to the store alone.",
@@ -179,23 +175,19 @@ func storePanels() []grafana.Panel {
 				{Expr: storeQuantile(0.5), Legend: "p50"},
 			},
 		},
-		{
+		graph(countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), legend(errorType()), grafana.Panel{
 			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{Short: true},
 			Description: "Requests to stores without an answer. timeout: slower than Config.StoreTimeout. " +
 				"availability: the store reports to be unavailable, or cannot be reached. _OTHER is often a " +
 				"missing table or permission. canceled is a caller that gave up, and not a failure.",
-			Targets: []grafana.Target{{Expr: countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), Legend: legend(errorType())}},
-		},
-		{
-			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", View: grafana.Graph{}, Colors: byResult()[2:],
+		}),
+		graph(sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), result())+" > 0", legend(result()), grafana.Panel{
+			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byResult()[2:],
 			Description: "Requests that the policy decided because the store did not answer. failed_open were " +
 				"granted by FailOpen, and failed_closed were refused by FailClosed. share_granted and " +
 				"share_denied are those of LocalShare, in each process. Should be 0. For a few seconds it is a store " +
 				"that fails over. Of which bucket they are is in the table on top, the column No store.",
-			Targets: []grafana.Target{{
-				Expr: sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), result()) + " > 0", Legend: legend(result()),
-			}},
-		},
+		}),
 	}
 }
 
@@ -203,23 +195,20 @@ func bucketInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
-		{
-			Title: "Requests by instance", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
+		graph(sum(rate(bucketRequests().ofBucket()), by...), name, grafana.Panel{
+			Title: "Requests by instance", Width: 12, Unit: "reqps", NoValue: "no token bucket",
 			Description: "Requests for tokens of each process. Processes that share a store share its tokens: a " +
 				"process with more requests gets more of them.",
-			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), by...), Legend: name}},
-		},
-		{
-			Title: "Without a store by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
+		}),
+		graph(requestShare(withoutStore(), by...), name, grafana.Panel{
+			Title: "Without a store by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
 			Description: "The share of requests that each process decided without its store. If all are alike, " +
 				"check the store. If one differs, check that process, its network and its connection pool.",
-			Targets: []grafana.Target{{Expr: requestShare(withoutStore(), by...), Legend: name}},
-		},
-		{
-			Title: "Store p99 by instance", Width: 12, Unit: "s", NoValue: "no requests to a store", View: grafana.Graph{},
+		}),
+		graph(storeQuantile(0.99, by...), name, grafana.Panel{
+			Title: "Store p99 by instance", Width: 12, Unit: "s", NoValue: "no requests to a store",
 			Description: "The p99 of the requests of each process to its stores. A process that is slower than " +
 				"the others is far from the store or lacks CPU.",
-			Targets: []grafana.Target{{Expr: storeQuantile(0.99, by...), Legend: name}},
-		},
+		}),
 	}
 }

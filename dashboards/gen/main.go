@@ -56,15 +56,20 @@ func write(folder string) error {
 	return nil
 }
 
+// boards returns the dashboards by the names of their files.
+func boards() map[string]grafana.Dashboard {
+	return map[string]grafana.Dashboard{
+		"overview.json": inClusters(overview()), "availability.json": inClusters(availability()), "breakers.json": inClusters(breakers()),
+		"limits.json": inClusters(limits()), "backoffs.json": inClusters(backoffs()),
+	}
+}
+
 // generate returns all generated files by their paths. It reads the rules and the runbooks
 // from folder.
 func generate(folder fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for name, dashboard := range map[string]grafana.Dashboard{
-		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
-		"limits.json": limits(), "backoffs.json": backoffs(),
-	} {
-		text, err := inClusters(dashboard).JSON()
+	for name, dashboard := range boards() {
+		text, err := dashboard.JSON()
 		if err != nil {
 			return nil, err
 		}

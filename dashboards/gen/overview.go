@@ -98,7 +98,7 @@ func summaryPanels() []grafana.Panel {
 			Description: "Calls through the selected throttles that have ended or were shed. Compare with a " +
 				"normal day. Much more is an overload, or callers that retry. Much less may be calls that hang: " +
 				"those are only in flight.",
-			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered", Instant: true}},
+			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered"}},
 		},
 	}
 }
@@ -140,21 +140,19 @@ func callsByOutcome() string {
 
 func callPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
+		graph(callsByOutcome(), legend(outcome()), grafana.Panel{
 			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(),
 			View: grafana.Graph{Stacked: true, Short: true},
 			Description: "Offered calls by outcome. accepted and rejected are answers of the backend. ignored " +
 				"calls say nothing about it. canceled calls have a line of their own, whether they are ignored or " +
 				"rejected: their callers gave up. If there are many, the backend may hang. shed calls were not " +
 				"sent. In an overload accepted should stay at the capacity of the backend.",
-			Targets: []grafana.Target{{Expr: callsByOutcome(), Legend: legend(outcome())}},
-		},
-		{
-			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{InOrder: true},
+		}),
+		graphByPriority(sum(rate(calls().selected(isSent())), priority()), grafana.Panel{
+			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle",
 			Description: "Calls that were sent to the backend, including those that only Shadow let through. " +
 				"High should not change while the lower priorities give way.",
-			Targets: []grafana.Target{{Expr: byRank(sum(rate(calls().selected(isSent())), priority())), Legend: legend(priority())}},
-		},
+		}),
 		{
 			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(shadowSuffix),
 			View: grafana.Graph{InOrder: true, Short: true},
@@ -169,15 +167,14 @@ func callPanels() []grafana.Panel {
 }
 
 func hurtPanels() []grafana.Panel {
+	failed := highest(hurtShare(calls().selected, append(theThrottle().byProcess(), priority())...), priority())
 	return []grafana.Panel{
-		{
-			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
-			View: grafana.Graph{InOrder: true},
+		graphByPriority(failed, grafana.Panel{
+			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic",
 			Description: "The share of each priority that was shed, rejected or timed out, of the worst throttle and process. The order should be low, medium, " +
 				"important, high. If high is above low, High calls fail for a reason of their own or carry the wrong priority.",
-			Targets: []grafana.Target{{Expr: byRank(highest(hurtShare(calls().selected, append(theThrottle().byProcess(), priority())...), priority())), Legend: legend(priority())}},
-		},
-		{
+		}),
+		graph(sum(rate(calls().selected(isShed())), cause()), legend(cause()), grafana.Panel{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
 			Colors: []grafana.Color{
 				{Series: throttle.CauseOwn.String(), Color: bad},
@@ -190,10 +187,9 @@ func hurtPanels() []grafana.Panel {
 				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
 				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are " +
 				"open. processor: requests wait for a processor of this service. told: the backend says that it sheds such calls.",
-			Targets: []grafana.Target{{Expr: sum(rate(calls().selected(isShed())), cause()), Legend: legend(cause())}},
-		},
+		}),
 		{
-			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", View: grafana.Graph{}, Colors: byQuantile(),
+			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", Colors: byQuantile(),
 			Description: "Quantiles of the duration of admitted calls, of the slowest throttle of any cluster. The dots are exemplars: choose one " +
 				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
 				"p99 climbs. A quantile is an estimate between two bounds of the histogram, so it may jump between them, and be above a " +
@@ -211,23 +207,19 @@ func hurtPanels() []grafana.Panel {
 // fallbacks.
 func admittedPanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
-			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations", Colors: byPriority(),
-			View: grafana.Graph{InOrder: true},
+		graphByPriority(slowest(0.99, []matcher{isAccepted()}, priority()), grafana.Panel{
+			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations",
 			Description: "The p99 of the calls that the backend accepted, of the slowest throttle of any cluster. Without calls the line ends with the " +
 				"interval. It is an estimate between two bounds of the histogram, so it may be above a time-out. Priorities that differ call different " +
 				"parts of the backend, or the backend treats them differently.",
-			Targets: []grafana.Target{{Expr: byRank(slowest(0.99, []matcher{isAccepted()}, priority())), Legend: legend(priority())}},
-		},
-		{
-			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle", Colors: byPriority(),
-			View: grafana.Graph{InOrder: true},
+		}),
+		graphByPriority(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority()), grafana.Panel{
+			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle",
 			Description: "The most admitted calls that had not ended, in each interval: the rate times the latency. A " +
 				"climb at a steady rate means that the backend becomes slower, or calls that hang.",
-			Targets: []grafana.Target{{Expr: byRank(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority())), Legend: legend(priority())}},
-		},
+		}),
 		{
-			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
+			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks",
 			Colors: []grafana.Color{{Series: "/, served$/", Color: good}, {Series: "/, failed with /", Color: bad}},
 			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed calls. " +
 				"Fallbacks that failed have a line of their own with the error type: their callers got an error.",

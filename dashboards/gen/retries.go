@@ -27,18 +27,15 @@ func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
 func retryPanels() []grafana.Panel {
 	by, name := theRetrier().by(), theRetrier().legend()
+	sent, called := sum(rate(retries().ofRetry(isSentRetry())), by...), sum(rate(retryCalls().ofRetry(wasSent())), by...)
 	return []grafana.Panel{
-		{
-			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries", View: grafana.Graph{},
+		graph("1 + "+share(sent, called), name, grafana.Panel{
+			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries",
 			Description: "How much retries multiply the load: 1 is no retry. The default budget allows about 1.1. " +
 				"Above 1.2 for ten minutes an alert warns.",
-			Targets: []grafana.Target{{
-				Expr:   "1 + " + share(sum(rate(retries().ofRetry(isSentRetry())), by...), sum(rate(retryCalls().ofRetry(wasSent())), by...)),
-				Legend: name,
-			}},
-		},
+		}),
 		{
-			Title: "Retries and denials", Width: 8, Unit: "reqps", NoValue: "no retries", View: grafana.Graph{},
+			Title: "Retries and denials", Width: 8, Unit: "reqps", NoValue: "no retries",
 			Description: "Retries that were sent, and failed calls that were not retried, by reason. Those denied " +
 				"for budget are what the budget has saved the backend.",
 			Targets: []grafana.Target{
@@ -46,11 +43,10 @@ func retryPanels() []grafana.Panel {
 				{Expr: sum(rate(retries().ofRetry(isDenied())), retryReason()), Legend: "denied: " + legend(retryReason())},
 			},
 		},
-		{
-			Title: "Retries left in the budget", Width: 8, Unit: "short", NoValue: "no retries", View: grafana.Graph{},
+		graph(sum(retryBudget().ofRetry(), by...), name, grafana.Panel{
+			Title: "Retries left in the budget", Width: 8, Unit: "short", NoValue: "no retries",
 			Description: "Retries that the budgets of all hosts and processes have left. Near 0 while the backend " +
 				"accepts calls means that the budget is too small for the errors that it has.",
-			Targets: []grafana.Target{{Expr: sum(retryBudget().ofRetry(), by...), Legend: name}},
-		},
+		}),
 	}
 }

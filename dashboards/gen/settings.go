@@ -64,21 +64,17 @@ func settingsPanels() []grafana.Panel {
 	changes.Width = 10
 	return []grafana.Panel{
 		documentsTable(),
-		{
+		graph(sum(mode().of(), modeName(), modeSource()), legend(modeName())+", by "+legend(modeSource()), grafana.Panel{
 			Title: "Mode of throttles", Width: 7, Unit: "short", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
 			Description: "Throttles of all instances by mode, and who has set it: the code or an override. Only enforce " +
 				"protects a backend. An override that an incident needed should end with it.",
-			Targets: []grafana.Target{{
-				Expr: sum(mode().of(), modeName(), modeSource()), Legend: legend(modeName()) + ", by " + legend(modeSource()),
-			}},
-		},
-		{
-			Title: "Names with overrides", Width: 7, Unit: "short", NoValue: "no package control", View: grafana.Graph{},
+		}),
+		graph(highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), "{{job}} "+legend(tuningSource()), grafana.Panel{
+			Title: "Names with overrides", Width: 7, Unit: "short", NoValue: "no package control",
 			Description: "Throttles, breakers, buckets and backoffs whose settings are not those of the code: the highest " +
 				"number of any instance, by source. All instances have the same file, so lines that differ by instance mean " +
 				"that one has refused it.",
-			Targets: []grafana.Target{{Expr: highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), Legend: "{{job}} " + legend(tuningSource())}},
-		},
+		}),
 		changes,
 	}
 }

@@ -108,7 +108,6 @@ type layout struct {
 	ids      map[string]int // of panels by title
 }
 
-// layoutRows returns all rows and panels with their ids and positions, and the ids by title.
 func layoutRows(rows []Row) (placed []object, ids map[string]int) {
 	l := layout{ids: map[string]int{}}
 	for _, row := range rows {
@@ -176,7 +175,6 @@ type Annotation struct {
 	Panels []string // titles of the graphs
 }
 
-// annotations returns the annotations, after the one that Grafana has on every dashboard.
 func annotations(of []Annotation, ids map[string]int) []object {
 	all := []object{{
 		"builtIn": 1, "datasource": object{"type": "grafana", "uid": "-- Grafana --"}, "enable": true, "hide": true,

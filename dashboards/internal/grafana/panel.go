@@ -18,7 +18,7 @@ type Panel struct {
 	Columns     []Column // of a [Table]
 	Links       []Link   // of the panel; of a [Stat]: of its number
 	Targets     []Target
-	View        View
+	View        View // default: [Graph]
 }
 
 // View is how a panel shows its results: [Stat], [Graph], [Bars] or [Table].
@@ -35,9 +35,12 @@ type Step struct {
 }
 
 func (p Panel) object() object {
+	if p.View == nil {
+		p.View = Graph{}
+	}
 	targets := make([]object, 0, len(p.Targets))
 	for i, t := range p.Targets {
-		targets = append(targets, t.object(refID(i)))
+		targets = append(targets, t.object(refID(i), p.View))
 	}
 	o := object{
 		"type": p.View.kind(), "title": p.Title, "description": p.Description, "datasource": prometheus(),
@@ -188,23 +191,22 @@ func (p Panel) overrides() []object {
 	return all
 }
 
-// Target is one query of a panel.
+// Target is one query of a panel. A [Graph] asks for a time range, and all other views for the values at its end.
 type Target struct {
 	Expr      string
 	Legend    string // {{label}} is replaced
-	Instant   bool   // one value at the end of the time range
 	Exemplars bool   // shows traces as dots in the graph
-	Table     bool   // shows labels as columns
 }
 
-func (t Target) object(refID string) object {
+func (t Target) object(refID string, of View) object {
 	format := "time_series"
-	if t.Table {
+	if _, ok := of.(Table); ok { // with labels as columns
 		format = "table"
 	}
+	_, overTime := of.(Graph)
 	return object{
 		"datasource": prometheus(), "editorMode": "code", "exemplar": t.Exemplars, "expr": t.Expr, "format": format,
-		"instant": t.Instant, "range": !t.Instant, "legendFormat": t.Legend, "refId": refID,
+		"instant": !overTime, "range": overTime, "legendFormat": t.Legend, "refId": refID,
 	}
 }
 
@@ -215,7 +217,6 @@ func refID(i int) string { return string(rune('A' + i)) }
 // it: a dashboard with a fixed data source is empty in every other Grafana.
 const DatasourceVariable = "datasource"
 
-// prometheus returns the data source of all queries.
 func prometheus() object {
 	return object{"type": "prometheus", "uid": "${" + DatasourceVariable + "}"}
 }

@@ -19,7 +19,6 @@ func (s Stat) options() object {
 	}
 }
 
-// lastValue reduces a series to its last value.
 func lastValue() object {
 	return object{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}
 }

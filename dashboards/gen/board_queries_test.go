@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+)
+
+// What a dashboard may ask at once when it is opened, before Prometheus and its readers feel it.
+const (
+	maxOpenPanels  = 20
+	maxOpenQueries = 30
+)
+
+func checkCount(d grafana.Dashboard) []string {
+	open, queries := 0, 0
+	for _, p := range panels(d) {
+		if p.open {
+			open, queries = open+1, queries+len(p.Targets)
+		}
+	}
+	if open > maxOpenPanels || queries > maxOpenQueries {
+		return []string{fmt.Sprintf("%d panels and %d queries are open: want %d and %d at most", open, queries, maxOpenPanels, maxOpenQueries)}
+	}
+	return nil
+}
+
+// checkWindows wants rates over what the graph's step and the scrapes need, which is the only window that suits every zoom.
+func checkWindows(expr string) string {
+	for _, m := range regexp.MustCompile(`\[([^\]]+)\]`).FindAllStringSubmatch(expr, -1) {
+		if m[1] != "$__rate_interval" && m[1] != tilesWindow {
+			return "the window " + m[0]
+		}
+	}
+	return ""
+}
+
+// checkMatchers looks at each series that a query names.
+func checkMatchers(expr string) string {
+	found := regexp.MustCompile("\\w+\\{((?:[^}`\"]|`[^`]*`|\"[^\"]*\")*)\\}").FindAllStringSubmatch(expr, -1)
+	if len(found) == 0 && !strings.HasPrefix(expr, "vector(") {
+		return "no matchers"
+	}
+	for _, m := range found {
+		if !strings.Contains(m[1], `job=~"$job"`) || !strings.Contains(m[1], `instance=~"$instance"`) {
+			return "no matcher for job and instance"
+		}
+	}
+	return ""
+}
+
+// checkCounters wants counters inside rate: their values mean nothing by themselves. How many series they have does.
+func checkCounters(expr string) string {
+	for _, m := range regexp.MustCompile(`(\S*?)\b\w+_(?:total|sum|count|bucket)\{`).FindAllStringSubmatch(expr, -1) {
+		if !strings.HasSuffix(m[1], "rate(") && !strings.HasSuffix(m[1], "increase(") && !strings.Contains(expr, "count by ") {
+			return "a counter outside rate"
+		}
+	}
+	return ""
+}
+
+// checkExemplars wants traces once per graph, and only where there are some.
+func checkExemplars(p panel) string {
+	asked := 0
+	for _, t := range p.Targets {
+		if t.Exemplars && !strings.Contains(t.Expr, "_bucket{") {
+			return "exemplars of something without buckets"
+		}
+		if t.Exemplars {
+			asked++
+		}
+	}
+	if asked > 1 {
+		return "the same exemplars are asked for more than once"
+	}
+	return ""
+}
+
+// checkRawStrings keeps the names of throttles, breakers, token buckets and backoffs, which are their users' own, out of strings in
+// which a quote would end them: Grafana does not escape it.
+func checkRawStrings(d grafana.Dashboard) []string {
+	careless := regexp.MustCompile("throttle_(?:breaker_|bucket_|backoff_)?name[!=~]+(?:\"[^\"]*\\$|`[^`]*\\$(?:\\w|\\{\\w+\\}))")
+	check := func(expr string) string {
+		if careless.MatchString(expr) {
+			return "$throttle, $breaker, $bucket or $backoff is not written `${throttle:regex}`, and so on"
+		}
+		return ""
+	}
+	found := everyQuery(check)(d)
+	for _, a := range d.Annotations {
+		if complaint := check(a.Query); complaint != "" {
+			found = append(found, a.Name+": "+complaint)
+		}
+	}
+	return found
+}
+
+// checkLinks wants links by uid, to dashboards that exist, with what is chosen escaped.
+func checkLinks(d grafana.Dashboard) (found []string) {
+	links := slices.Clone(d.Links)
+	for _, p := range panels(d) {
+		links = append(links, p.Links...)
+		for _, c := range p.Columns {
+			links = append(links, c.Links...)
+		}
+	}
+	var uids []string
+	for _, board := range boards() {
+		uids = append(uids, board.UID)
+	}
+	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$|^\$\{__data\.fields\.place:raw\}$`)
+	for _, l := range links {
+		uid, _, _ := strings.Cut(strings.TrimPrefix(l.URL, "/d/"), "?")
+		switch {
+		case strings.HasPrefix(l.URL, runbooks):
+			continue
+		case !slices.Contains(uids, uid):
+			found = append(found, fmt.Sprintf("%s leads to %q: want a dashboard by its uid, or the runbooks", l.Title, l.URL))
+		}
+		for _, v := range regexp.MustCompile(`\$\w+|\$\{[^}]*\}`).FindAllString(l.URL, -1) {
+			if !escaped.MatchString(v) {
+				found = append(found, fmt.Sprintf("%s: %s is not escaped in %q", l.Title, v, l.URL))
+			}
+		}
+	}
+	return found
+}
+
+// checkAnnotations wants marks at moments: a query for states fills each graph while an alert fires.
+func checkAnnotations(d grafana.Dashboard) (found []string) {
+	for _, a := range d.Annotations {
+		alerts := regexp.MustCompile(`^min by \(throttle_\w*name\) \(1000 \* ALERTS_FOR_STATE\{`).MatchString(a.Query) && strings.Contains(a.Query, `severity="critical"`)
+		changes := strings.HasPrefix(a.Query, "max by (throttle_tuning_name, throttle_tuning_source) (1000 * throttle_control_changed_seconds{")
+		if !alerts && !changes {
+			found = append(found, a.Name+": want the time at which a critical alert began, or settings were changed: that fills nothing")
+		}
+		if !regexp.MustCompile("throttle_\\w*name=~`\\$\\{\\w+:regex\\}`").MatchString(a.Query) {
+			found = append(found, a.Name+": want what the board is about")
+		}
+		labels := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(a.Query)
+		for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(a.Title+a.Text, -1) {
+			if labels != nil && !slices.Contains(strings.Split(labels[1], ", "), m[1]) {
+				found = append(found, a.Name+": Grafana writes the name of the label "+m[1]+", which the series does not have")
+			}
+		}
+		noGraph := func(title string) bool {
+			return !slices.ContainsFunc(panels(d), func(p panel) bool { return p.Title == title && p.open && p.isGraph() })
+		}
+		if n := len(a.Panels); n < 1 || n > 2 || slices.ContainsFunc(a.Panels, noGraph) {
+			found = append(found, fmt.Sprintf("%s: on the panels %q want one or two graphs", a.Name, a.Panels))
+		}
+	}
+	return found
+}
