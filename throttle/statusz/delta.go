@@ -45,14 +45,12 @@ func (d *delta) encode(at time.Time) []byte {
 	return append(b, "}\n\n"...)
 }
 
-func (d *delta) removeRow(id uint64) { d.gone = appendID(d.gone, id) }
-
 // updateSources compares docs with the encodings of the previous sample and adds what changed. It
 // returns the current encodings.
 func (d *delta) updateSources(docs []sourceDocument, before map[uint64][]byte) map[uint64][]byte {
 	now := make(map[uint64][]byte, len(docs))
 	for i := range docs {
-		encoded := encodeSource(&docs[i])
+		encoded := appendSource(nil, docs[i])
 		now[docs[i].id] = encoded
 		if !bytes.Equal(encoded, before[docs[i].id]) {
 			d.sources = appendItem(d.sources, func(b []byte) []byte { return append(b, encoded...) })

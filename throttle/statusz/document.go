@@ -18,7 +18,6 @@ type document struct {
 	Sources      []sourceDocument   `json:"sources"`
 }
 
-// process describes the process.
 type process struct {
 	Command string `json:"command"`
 	Host    string `json:"host"`
@@ -102,7 +101,6 @@ type windowDocument struct {
 	Shed     uint64 `json:"shed"`
 }
 
-// countDocument counts calls by outcome and fault.
 type countDocument struct {
 	outcome throttle.Outcome
 	fault   throttle.Fault
@@ -111,14 +109,12 @@ type countDocument struct {
 	Calls   uint64 `json:"calls"`
 }
 
-// rates are calls per second since the previous sample.
 type rates struct {
 	Admitted  float32 `json:"admitted"`
 	Shed      float32 `json:"shed"`
 	WouldShed float32 `json:"would_shed"`
 }
 
-// historyDocument has one value per second, newest last.
 type historyDocument struct {
 	Admitted    series `json:"admitted"`
 	Shed        series `json:"shed"`
@@ -194,7 +190,6 @@ func priorityDocumentOf(s *throttle.PriorityStats) priorityDocument {
 	}
 }
 
-// countsOf returns the counts above 0.
 func countsOf(totals *throttle.Totals) []countDocument {
 	counts := []countDocument{}
 	for t := range totals.All() {

@@ -3,13 +3,14 @@ package statusz
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// snapshot holds all that the encodings of a sample need.
 type snapshot struct {
 	document document
 	at       time.Time
@@ -47,31 +48,12 @@ func (s *snapshot) encodeStream() []byte {
 	b = appendJSON(append(b, `,"outcomes":`...), words(throttle.Outcomes()))
 	b = appendJSON(append(b, `,"faults":`...), words(throttle.Faults()))
 	b = appendJSON(append(b, `,"causes":`...), words(throttle.Causes()))
-	b = append(b, `,"times":[`...)
-	for i, t := range s.times {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, t, 10)
-	}
-	b = append(b, `],"throttles":[`...)
-	for i := range s.rows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = s.rows[i].appendTo(b)
-	}
-	b = append(b, `],"sources":[`...)
-	for i := range s.document.Sources {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, encodeSource(&s.document.Sources[i])...)
-	}
-	return append(b, "]}\n\n"...)
+	b = appendList(append(b, `,"times":`...), s.times, func(b []byte, t int64) []byte { return strconv.AppendInt(b, t, 10) })
+	b = appendList(append(b, `,"throttles":`...), s.rows, func(b []byte, r rowState) []byte { return r.appendTo(b) })
+	b = appendList(append(b, `,"sources":`...), s.document.Sources, appendSource)
+	return append(b, "}\n\n"...)
 }
 
-// appendTo appends the row with its current figures and its history.
 func (r *rowState) appendTo(b []byte) []byte {
 	b = append(append(b, '{'), r.head...)
 	for _, part := range [][]byte{r.members, r.slow, r.tenants} {
@@ -79,40 +61,34 @@ func (r *rowState) appendTo(b []byte) []byte {
 			b = append(append(b, ','), part...)
 		}
 	}
-	b = append(b, `,"figures":[`...)
-	for p := range r.priorities {
-		if p > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '['), r.priorities[p].figures...), ']')
-	}
-	b = append(b, `],"history":[`...)
-	for p := range r.priorities {
-		if p > 0 {
-			b = append(b, ',')
-		}
-		h := r.priorities[p].recent()
-		b = appendSeries(append(b, '['), h.Admitted)
-		b = appendSeries(append(b, ','), h.Shed)
-		b = appendSeries(append(b, ','), h.WouldShed)
-		b = append(appendSeries(append(b, ','), h.Probability), ']')
-	}
-	return append(append(append(b, `],"samples":`...), strconv.Itoa(r.samples)...), '}')
+	b = appendList(append(b, `,"figures":`...), r.priorities, func(b []byte, p priorityState) []byte {
+		return append(append(append(b, '['), p.figures...), ']')
+	})
+	b = appendList(append(b, `,"history":`...), r.priorities, func(b []byte, p priorityState) []byte {
+		h := p.recent()
+		all := h.all()
+		return appendList(b, all[:], appendSeries)
+	})
+	return append(strconv.AppendInt(append(b, `,"samples":`...), int64(r.samples), 10), '}')
 }
 
-// appendSeries appends a series as a JSON array, or 0 for a series of zeros.
-func appendSeries(b []byte, s series) []byte {
-	if s == nil {
-		return append(b, '0')
-	}
+func appendList[T any](b []byte, all []T, item func([]byte, T) []byte) []byte {
 	b = append(b, '[')
-	for i, v := range s {
+	for i, one := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendNumber(b, float64(v))
+		b = item(b, one)
 	}
 	return append(b, ']')
+}
+
+// appendSeries appends a series as a JSON array, or 0 for a series of zeros.
+func appendSeries(b []byte, s *series) []byte {
+	if *s == nil {
+		return append(b, '0')
+	}
+	return appendList(b, *s, func(b []byte, v float32) []byte { return appendNumber(b, float64(v)) })
 }
 
 func appendTime(b []byte, t time.Time) []byte {
@@ -127,10 +103,16 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, encoded...)
 }
 
-// encodeSource encodes a source with its id as the first field.
-func encodeSource(doc *sourceDocument) []byte {
-	b := strconv.AppendUint([]byte(`{"id":`), doc.id, 10)
-	return append(append(b, ','), appendJSON(nil, doc)[1:]...)
+// fieldsOf returns the JSON of an object without its braces.
+func fieldsOf(v any) []byte {
+	b := appendJSON(nil, v)
+	return b[1 : len(b)-1]
+}
+
+// appendSource appends a source with its id as the first field.
+func appendSource(b []byte, doc sourceDocument) []byte {
+	b = strconv.AppendUint(append(b, `{"id":`...), doc.id, 10)
+	return append(append(append(b, ','), fieldsOf(&doc)...), '}')
 }
 
 // appendChanges adds the row's head and the figures of its priorities to d if they have changed.
@@ -151,13 +133,51 @@ func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
 			return append(append(b, figures...), ']')
 		})
 	}
-	r.appendMembers(doc, d)
-	r.appendSlow(doc, d)
-	r.appendTenants(doc, d)
+	if len(doc.Members) > 0 || r.members != nil {
+		d.members = r.appendPart(d.members, &r.members, membersPart{doc.MembersOmitted, doc.Members})
+	}
+	if doc.Slow != nil || r.slow != nil {
+		d.slow = r.appendPart(d.slow, &r.slow, slowPartOf(doc))
+	}
+	if doc.Tenants != nil || r.tenants != nil {
+		d.tenants = r.appendPart(d.tenants, &r.tenants, tenantsPart{doc.Tenants})
+	}
+}
+
+// membersPart, slowPart and tenantsPart are the parts of a row that the stream has apart from the head. Null means that there is
+// nothing any more.
+type (
+	membersPart struct {
+		Omitted int              `json:"members_omitted"`
+		Members []memberDocument `json:"members"`
+	}
+	slowPart struct {
+		Slow *slowRowDocument `json:"slow"`
+	}
+	tenantsPart struct {
+		Tenants *tenantsDocument `json:"tenants"`
+	}
+)
+
+// slowRowDocument is what Slow does in a row, with its calls by priority.
+type slowRowDocument struct {
+	*slowDocument
+	Calls []*slowCallsDocument `json:"calls"`
+}
+
+func slowPartOf(doc *throttleDocument) (part slowPart) {
+	if doc.Slow != nil {
+		part.Slow = &slowRowDocument{slowDocument: doc.Slow}
+		for p := range doc.Priorities {
+			part.Slow.Calls = append(part.Slow.Calls, doc.Priorities[p].Slow)
+		}
+	}
+	return part
 }
 
 // appendPart appends a part of the row to those of other rows, if it has changed since last.
-func (r *rowState) appendPart(parts []byte, last *[]byte, now []byte) []byte {
+func (r *rowState) appendPart(parts []byte, last *[]byte, part any) []byte {
+	now := fieldsOf(part)
 	if bytes.Equal(now, *last) {
 		return parts
 	}
@@ -174,15 +194,11 @@ func encodeHead(doc *throttleDocument) []byte {
 	for p := range doc.Priorities {
 		names[p] = doc.Priorities[p].Priority
 	}
-	head, err := json.Marshal(struct {
+	return fieldsOf(struct {
 		ID uint64 `json:"id"`
 		headDocument
 		Priorities []string `json:"priorities"`
 	}{doc.id, doc.headDocument, names})
-	if err != nil { // unreachable, as in encode
-		return nil
-	}
-	return head[1 : len(head)-1]
 }
 
 // appendFigures appends the figures of a priority without names and brackets. page/model.js reads
@@ -210,14 +226,17 @@ func appendFigures(b []byte, doc *priorityDocument) []byte {
 // appendCounts appends [outcome, fault, calls, outcome, fault, calls...]. Outcomes and faults are
 // their index.
 func appendCounts(b []byte, counts []countDocument) []byte {
-	b = append(b, '[')
-	for i, c := range counts {
-		if i > 0 {
-			b = append(b, ',')
-		}
+	return appendList(b, counts, func(b []byte, c countDocument) []byte {
 		b = append(strconv.AppendUint(b, uint64(c.outcome), 10), ',')
 		b = append(strconv.AppendUint(b, uint64(c.fault), 10), ',')
-		b = strconv.AppendUint(b, c.Calls, 10)
+		return strconv.AppendUint(b, c.Calls, 10)
+	})
+}
+
+// words returns the words of an enumeration. The stream has outcomes, faults and causes by their index.
+func words[V fmt.Stringer](all iter.Seq[V]) (names []string) {
+	for v := range all {
+		names = append(names, v.String())
 	}
-	return append(b, ']')
+	return names
 }

@@ -26,11 +26,9 @@ type rowState struct {
 // priorityState is what the sampler keeps of one priority. The slices it points to are never
 // changed, so a copy is a snapshot.
 type priorityState struct {
-	figures   []byte // as the stream has them
-	admitted  uint64
-	shed      uint64
-	wouldShed uint64
-	history   historyDocument
+	figures []byte    // as the stream has them
+	totals  [3]uint64 // admitted, shed, and those that would be shed
+	history historyDocument
 }
 
 // update adds doc to the history and sets its rates. seconds is the time since the previous sample,
@@ -55,39 +53,37 @@ func (r *rowState) clone() rowState {
 }
 
 func (s *priorityState) update(doc *priorityDocument, samples int, seconds float64) {
-	shed, wouldShed := doc.Shed.sum(), doc.WouldShed.sum()
-	if seconds > 0 {
-		doc.Rates = &rates{
-			Admitted:  roundRate(rate(s.admitted, doc.Admitted, seconds)),
-			Shed:      roundRate(rate(s.shed, shed, seconds)),
-			WouldShed: roundRate(rate(s.wouldShed, wouldShed, seconds)),
-		}
-		s.history.push(doc, samples)
+	var values [4]float32
+	for i, total := range [...]uint64{doc.Admitted, doc.Shed.sum(), doc.WouldShed.sum()} {
+		values[i] = roundRate(rate(s.totals[i], total, seconds))
+		s.totals[i] = max(s.totals[i], total)
 	}
-	s.admitted, s.shed, s.wouldShed = max(s.admitted, doc.Admitted), max(s.shed, shed), max(s.wouldShed, wouldShed)
+	if seconds > 0 {
+		doc.Rates = &rates{Admitted: values[0], Shed: values[1], WouldShed: values[2]}
+		values[3] = float32(thousandths(doc.Probability))
+		for i, one := range s.history.all() {
+			*one = one.push(values[i], samples)
+		}
+	}
 }
 
-func (h *historyDocument) push(doc *priorityDocument, samples int) {
-	h.Admitted = h.Admitted.push(doc.Rates.Admitted, samples)
-	h.Shed = h.Shed.push(doc.Rates.Shed, samples)
-	h.WouldShed = h.WouldShed.push(doc.Rates.WouldShed, samples)
-	h.Probability = h.Probability.push(float32(math.Round(doc.Probability*1000)/1000), samples)
+func (h *historyDocument) all() [4]*series {
+	return [...]*series{&h.Admitted, &h.Shed, &h.WouldShed, &h.Probability}
 }
 
 // recent returns the history without slack. A nil series is all zeros.
 func (s *priorityState) recent() historyDocument {
-	return historyDocument{
-		Admitted:    s.history.Admitted.recent(),
-		Shed:        s.history.Shed.recent(),
-		WouldShed:   s.history.WouldShed.recent(),
-		Probability: s.history.Probability.recent(),
+	h := s.history
+	for _, one := range h.all() {
+		*one = (*one)[max(0, len(*one)-historyLength):]
 	}
+	return h
 }
 
 // full returns the recent history with nil series filled with zeros.
 func (s *priorityState) full(samples int) *historyDocument {
 	h := s.recent()
-	for _, values := range []*series{&h.Admitted, &h.Shed, &h.WouldShed, &h.Probability} {
+	for _, values := range h.all() {
 		if *values == nil {
 			*values = make(series, samples)
 		}
@@ -117,9 +113,6 @@ func (s series) push(v float32, samples int) series {
 	}
 	return append(append(make(series, 0, historyLength+historySlack), recent...), v)
 }
-
-// recent returns the last historyLength values.
-func (s series) recent() series { return s[max(0, len(s)-historyLength):] }
 
 func (s series) isZero() bool {
 	for _, v := range s {

@@ -3,7 +3,6 @@ package statusz
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -77,14 +76,4 @@ func compareMembers(a, b memberDocument) int {
 		cmp.Compare(b.Window.Rejected, a.Window.Rejected),
 		strings.Compare(a.Key, b.Key),
 	)
-}
-
-// appendMembers adds the members of a Group to d if they have changed.
-func (r *rowState) appendMembers(doc *throttleDocument, d *delta) {
-	if len(doc.Members) == 0 && r.members == nil {
-		return
-	}
-	members := strconv.AppendInt([]byte(`"members_omitted":`), int64(doc.MembersOmitted), 10)
-	members = appendJSON(append(members, `,"members":`...), doc.Members)
-	d.members = r.appendPart(d.members, &r.members, members)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// newGroup returns a group whose members are on the page.
 func newGroup(t testing.TB, p *Page, c throttle.Config) *throttle.Group {
 	t.Helper()
 	c.Hooks = p.Hooks()
@@ -107,42 +106,6 @@ func TestMembers_largeGroup(t *testing.T) {
 		event, err := json.Marshal(sample)
 		if len(event) > 5000 || len(body) > 10_000 || err != nil {
 			t.Errorf("got an event of %d bytes, and JSON of %d, %v want at most 5000 and 10000", len(event), len(body), err)
-		}
-	})
-}
-
-func TestMembers_stream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Priorities: 1})
-		a := throttle.Must(hosts.Get("a"))
-		viewer := host(t, p).subscribe(t)
-		next := func(event string) map[string]any {
-			t.Helper()
-			name, data, err := viewer.next()
-			if name != event || err != nil {
-				t.Fatalf("got event %q, %v want %s", name, err, event)
-			}
-			return data
-		}
-		row := next("snapshot")["throttles"].([]any)[0].(map[string]any)
-		const before = "[map[in_flight:0 key:a probability:0 window:map[accepted:0 rejected:0 shed:0]]]"
-		if got := fmt.Sprint(row["members"], row["members_omitted"]); got != before+" 0" {
-			t.Errorf("snapshot: got %s want %s 0", got, before)
-		}
-		if got := next("sample")["members"]; got != nil {
-			t.Errorf("nothing new: got %v", got)
-		}
-		call(a, throttle.High, 2, nil)
-		const after = "[map[id:1 members:[map[in_flight:0 key:a probability:0 window:map[accepted:2 rejected:0 shed:0]]] members_omitted:0]]"
-		if got := fmt.Sprint(next("sample")["members"]); got != after {
-			t.Errorf("two calls: got %s want %s", got, after)
-		}
-		newThrottle(t, p, throttle.Config{Name: "hosts", Priorities: 1})
-		_ = a.Close()
-		if got, want := fmt.Sprint(next("sample")["members"]), "[map[id:1 members:[] members_omitted:0]]"; got != want {
-			t.Errorf("closed: got %s want %s", got, want)
 		}
 	})
 }

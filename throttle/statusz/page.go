@@ -157,7 +157,6 @@ func buildPage() (html []byte, csp string) {
 	return []byte(page), csp
 }
 
-// readFiles returns the concatenation of embedded files.
 func readFiles(names ...string) string {
 	var all strings.Builder
 	for _, name := range names {

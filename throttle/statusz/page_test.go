@@ -83,6 +83,7 @@ func TestPage_nilAndZero(t *testing.T) {
 			t.Errorf("%s: got hooks want none", name)
 		}
 		p.Add(status(Status{}))()
+		p.ShowTenants(true)
 		for _, target := range []string{"/", "/?format=json", "/?format=stream"} {
 			if w := request(p, http.MethodGet, target); w.Code != http.StatusServiceUnavailable {
 				t.Errorf("%s: %s: got status %d want 503", name, target, w.Code)

@@ -20,7 +20,6 @@ type processorDocument struct {
 	Probabilities probabilitiesDocument `json:"probabilities"`
 }
 
-// probabilitiesDocument has the priorities with names.
 type probabilitiesDocument struct {
 	High      float64 `json:"high"`
 	Important float64 `json:"important"`
@@ -77,7 +76,6 @@ func (d *delta) updateProcessor(doc *processorDocument, before []byte) []byte {
 	return now
 }
 
-// shortSeconds returns a duration in seconds, to a tenth of a millisecond.
 func shortSeconds(d time.Duration) float64 { return math.Round(1e4*d.Seconds()) / 1e4 }
 
 // thousandths rounds a share.

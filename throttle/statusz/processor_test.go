@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,42 +81,4 @@ func TestCauses(t *testing.T) {
 	if got, want := string(appendFigures(nil, &doc)), "0,1,0,0,7,2,0,0,0,8,0,"; !strings.HasPrefix(got, want) {
 		t.Errorf("got figures %s want %s first", got, want)
 	}
-}
-
-// TestProcessor_stream has the state of the process in the snapshot, and in a sample if it has changed.
-func TestProcessor_stream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		var overloaded atomic.Bool
-		p.stats = func() (s throttle.ProcessorStats) {
-			if overloaded.Load() {
-				s = overloadedProcess()
-			}
-			return s
-		}
-		viewer := host(t, p).subscribe(t)
-		read := func() (data map[string]any) {
-			_, data, err := viewer.next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return data
-		}
-		if got := read()["process"].(map[string]any)["processor"]; got != nil {
-			t.Errorf("snapshot of a process that serves nothing: got %v", got)
-		}
-		const state = "map[aim_seconds:0.03 floor_seconds:0.0015 probabilities:map[high:0 important:0 low:1 medium:0.901] " +
-			"processors:2 runnable:40 share:0.661 wait_seconds:0.1205]"
-		for _, want := range []string{"<nil>", "[" + state + "]", "<nil>"} {
-			if got := fmt.Sprint(read()["processor"]); got != want {
-				t.Errorf("sample: got processor %s want %s", got, want)
-			}
-			overloaded.Store(true)
-		}
-		_, data, err := host(t, p).subscribe(t).next()
-		if got := fmt.Sprint(data["process"].(map[string]any)["processor"]); err != nil || got != state {
-			t.Errorf("snapshot: got %s, %v want %s", got, err, state)
-		}
-	})
 }

@@ -46,7 +46,6 @@ func (g *registry) setUp() {
 
 func isInFlight(p throttle.PriorityStats) bool { return p.InFlight > 0 }
 
-// newID returns the id of a new row.
 func (g *registry) newID() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,10 +53,8 @@ func (g *registry) newID() uint64 {
 	return g.ids
 }
 
-// join adds an open throttle to the row of its name.
 func (g *registry) join(t *throttle.Throttle) { g.throttles.Join(t) }
 
-// leave removes a closed throttle from its row.
 func (g *registry) leave(t *throttle.Throttle) { g.throttles.Leave(t) }
 
 // end removes all throttles and sources. None can be added afterwards.
@@ -107,7 +104,6 @@ type rowStats struct {
 	members    worstMembers             // throttles with a key; empty if there is no Group
 }
 
-// settings are the configured values of a throttle.
 type settings struct {
 	policy    string
 	mode      string

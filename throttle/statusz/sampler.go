@@ -142,7 +142,6 @@ func (s *sampler) updateRows(
 	return rows
 }
 
-// removeRows drops the rows that are not in current.
 func (s *sampler) removeRows(current []rowState, d *delta) {
 	present := make(map[uint64]bool, len(current))
 	for i := range current {
@@ -151,7 +150,7 @@ func (s *sampler) removeRows(current []rowState, d *delta) {
 	for id := range s.rows {
 		if !present[id] {
 			delete(s.rows, id)
-			d.removeRow(id)
+			d.gone = appendID(d.gone, id)
 		}
 	}
 }

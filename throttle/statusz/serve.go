@@ -63,7 +63,6 @@ func (p *Page) serveHandler(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// setHeaders sets the headers that every response has.
 func (p *Page) setHeaders(h http.Header) {
 	if p.valid() {
 		h.Set("Content-Security-Policy", p.csp)
@@ -125,7 +124,6 @@ func (p *Page) document() []byte {
 	return html
 }
 
-// serveJSON answers with the latest sample, and waits for the first if there is none yet.
 func (p *Page) serveJSON(w http.ResponseWriter, r *http.Request) {
 	withHistory, err := historyOf(r)
 	if err != nil {

@@ -55,22 +55,3 @@ func (d *throttleDocument) addSlow(r *rowStats) {
 		d.Priorities[p].Slow = &c
 	}
 }
-
-// appendSlow adds what Slow does in the row to d, if it has changed. Null means that it is off.
-func (r *rowState) appendSlow(doc *throttleDocument, d *delta) {
-	if doc.Slow == nil && r.slow == nil {
-		return
-	}
-	var state any
-	if doc.Slow != nil {
-		var calls []*slowCallsDocument
-		for p := range doc.Priorities {
-			calls = append(calls, doc.Priorities[p].Slow)
-		}
-		state = struct {
-			*slowDocument
-			Calls []*slowCallsDocument `json:"calls"`
-		}{doc.Slow, calls}
-	}
-	d.slow = r.appendPart(d.slow, &r.slow, appendJSON([]byte(`"slow":`), state))
-}

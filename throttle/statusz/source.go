@@ -88,7 +88,6 @@ const (
 	pollTimeout = 250 * time.Millisecond
 )
 
-// source is a Source that was added to the page.
 type source struct {
 	id uint64
 	Source
@@ -98,7 +97,6 @@ type source struct {
 	last    sourceDocument
 }
 
-// poll is one call of Source.Status.
 type poll struct {
 	started time.Time
 	result  chan sourceDocument

@@ -127,7 +127,6 @@ func (st *stream) run(ctx context.Context, p *Page) {
 	}
 }
 
-// send writes and flushes data.
 func (st *stream) send(data []byte) error {
 	if err := st.write(data, func() bool { return st.sampler.lagsBehind(st.last.number) }); err != nil {
 		return err

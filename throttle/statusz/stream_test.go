@@ -1,10 +1,15 @@
 package statusz
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,98 +17,99 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestStream_changes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		busy := newThrottle(t, p, throttle.Config{Name: "busy", Policy: throttle.SRE, Priorities: 2})
-		newThrottle(t, p, throttle.Config{Name: "idle"})
-		call(busy, throttle.Important, 9, nil)
-		viewer := host(t, p).subscribe(t)
-		if got := viewer.response.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
-			t.Errorf("got content type %q", got)
-		}
-		name, data, err := viewer.next()
-		if err != nil || name != "snapshot" {
-			t.Fatalf("got event %q, %v, want a snapshot", name, err)
-		}
-		rows := data["throttles"].([]any)
-		first := rows[0].(map[string]any)
-		if len(rows) != 2 || first["name"] != "busy" || fmt.Sprint(first["figures"]) !=
-			"[[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 []] [9 0 0 0 0 0 0 0 0 0 0 0 0 9 0 0 0 0 0 [0 0 9]]]" {
-			t.Errorf("snapshot: got %d rows, the first %v", len(rows), first)
-		}
-		expect := func(moment string, want map[string]string) {
-			t.Helper()
-			name, data, err := viewer.next()
-			if err != nil || name != "sample" {
-				t.Fatalf("%s: got event %q, %v, want a sample", moment, name, err)
-			}
-			delete(data, "time")
-			for field, value := range data {
-				if got := fmt.Sprint(value); got != want[field] {
-					t.Errorf("%s: got %s %s want %s", moment, field, got, want[field])
-				}
-			}
-			if len(data) != len(want) {
-				t.Errorf("%s: got %d fields want %d", moment, len(data), len(want))
-			}
-		}
-		expect("nothing new", nil)
-		call(busy, throttle.High, 1, nil)
-		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 [0 0 1]]]"})
-		_ = busy.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
-		expect("a setting", map[string]string{"rows": "[map[alert:none background:0 exempt:0 id:1 instances:1 minimum_rate:1 mixed:false mode:off name:busy " +
-			"policy:sre priorities:[high important] processor_wait_seconds:0 ratio:2 state_since: target_rejection:0 window_seconds:60]]"})
-		_ = busy.Close()
-		remove := p.Add(SourceFunc(func() Status { return Status{Kind: "breaker", Name: "b", State: "open"} }))
-		expect("a source, and a throttle less", map[string]string{"gone": "[1]", "sources": "[map[figures:[] id:3 kind:breaker " +
-			"level:ok name:b state:open transitions:[]]]"})
-		expect("nothing new of the source", nil)
-		remove()
-		expect("a source less", map[string]string{"gone_sources": "[3]"})
-	})
-}
-
-// TestStream_snapshotHasTheHistory opens a second stream after some samples.
-func TestStream_snapshotHasTheHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		th := newThrottle(t, p, throttle.Config{Name: "orders", Priorities: 1})
-		show(t, p)
-		for i := range 3 {
-			call(th, throttle.High, 2*i, nil)
-			tick()
-		}
-		_, data, err := host(t, p).subscribe(t).next()
+// record adds the next event to a text, with a line for each of its fields.
+func (s *subscription) record(t *testing.T, to *strings.Builder, step string) {
+	t.Helper()
+	name, data, err := s.next()
+	if err != nil {
+		t.Fatalf("%s: %v", step, err)
+	}
+	fmt.Fprintf(to, "# %s: %s\n", step, name)
+	delete(data, "faults") // as package throttle has them
+	for _, field := range slices.Sorted(maps.Keys(data)) {
+		value, err := json.Marshal(data[field])
 		if err != nil {
 			t.Fatal(err)
 		}
-		row := data["throttles"].([]any)[0].(map[string]any)
-		if got, want := fmt.Sprint(row["history"], row["samples"]), "[[[0 2 4] 0 0 0]] 3"; got != want {
-			t.Errorf("got history %s want %s", got, want)
+		fmt.Fprintf(to, "%s %s\n", field, value)
+	}
+}
+
+// TestStream_golden compares the events of a stream with testdata/stream.txt. Each has what has changed, and nothing else. A second
+// viewer gets the history.
+func TestStream_golden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		p.process = process{Command: "shop", Host: "web-7", PID: 4711, Go: "go1.26.0", Started: timestamp(time.Now())}
+		var overloaded atomic.Bool
+		p.stats = func() (s throttle.ProcessorStats) {
+			if overloaded.Load() {
+				s = overloadedProcess()
+			}
+			return s
 		}
-		if times := data["times"].([]any); len(times) != 3 || times[2] != data["time"] {
-			t.Errorf("got times %v at %v", times, data["time"])
+		busy := newThrottle(t, p, throttle.Config{Name: "busy", Policy: throttle.SRE, Priorities: 2, Slow: 100 * time.Millisecond})
+		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Priorities: 1})
+		member := throttle.Must(hosts.Get("a"))
+		call(busy, throttle.Important, 9, nil)
+		s := host(t, p)
+		viewer := s.subscribe(t)
+		if got := viewer.response.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
+			t.Errorf("got content type %q", got)
+		}
+		var remove func()
+		var got strings.Builder
+		for _, step := range []struct {
+			name string
+			do   func()
+		}{
+			{"all", func() {}},
+			{"nothing new", func() {}},
+			{"a call, and one that is rejected", func() { call(busy, throttle.High, 1, nil); call(busy, throttle.High, 1, down()) }},
+			{"a late call", func() {
+				c := throttle.Must(busy.Admit(t.Context(), throttle.High))
+				time.Sleep(sampleInterval / 2)
+				busy.Stats()
+				c.Done(nil)
+			}},
+			{"settings", func() { _ = busy.Tune(throttle.Patch{Mode: new(throttle.ModeOff), Slow: new(throttle.Duration(0))}) }},
+			{"calls of a member", func() { call(member, throttle.High, 2, nil) }},
+			{"a member less, and one of no group", func() { newThrottle(t, p, throttle.Config{Name: "hosts", Priorities: 1}); _ = member.Close() }},
+			{"requests wait for a processor", func() { overloaded.Store(true) }},
+			{"a source, and a throttle less", func() {
+				_ = busy.Close()
+				remove = p.Add(status(Status{Kind: "breaker", Name: "b", State: "open"}))
+			}},
+			{"nothing new of the source", func() {}},
+			{"a source less", func() { remove() }},
+		} {
+			step.do()
+			viewer.record(t, &got, step.name)
+		}
+		s.subscribe(t).record(t, &got, "a second viewer")
+		want, err := os.ReadFile("testdata/stream.txt")
+		if err != nil || got.String() != string(want) {
+			t.Errorf("got\n%s\nwant testdata/stream.txt (%v)", got.String(), err)
 		}
 	})
 }
 
+// TestStream_many has a server whose timeouts are shorter than a stream.
 func TestStream_many(t *testing.T) {
-	streams, events := 200, 60
+	streams := 200
 	if testing.Short() {
-		streams, events = 20, 20
+		streams = 20
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		newThrottle(t, p, throttle.Config{Name: "orders"})
-		s := host(t, p)
+		s := host(t, p, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second })
 		var viewers sync.WaitGroup
 		for range streams {
 			viewers.Go(func() {
 				viewer := s.subscribe(t)
-				for i := range events {
+				for i := range 60 {
 					name, _, err := viewer.next()
 					if want := "sample"; err != nil || i > 0 && name != want || i == 0 && name != "snapshot" {
 						t.Errorf("event %d: got %q, %v", i, name, err)
@@ -163,22 +169,6 @@ func TestStream_deadClient(t *testing.T) {
 		}
 		if got := answering.Load(); got != 1 {
 			t.Errorf("got %d streams want 1: the dead client is still there", got)
-		}
-	})
-}
-
-// TestStream_serverTimeouts has a server whose timeouts are shorter than a stream.
-func TestStream_serverTimeouts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		viewer := host(t, p, func(s *http.Server) {
-			s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second
-		}).subscribe(t)
-		for i := range 60 {
-			if _, _, err := viewer.next(); err != nil {
-				t.Fatalf("event %d: %v", i, err)
-			}
 		}
 	})
 }

@@ -112,7 +112,6 @@ func (s *subscribers) idle(now time.Time) bool {
 	return true
 }
 
-// close refuses all further subscribers.
 func (s *subscribers) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

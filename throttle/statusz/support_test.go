@@ -30,7 +30,6 @@ func newThrottle(t testing.TB, p *Page, c throttle.Config) *throttle.Throttle {
 	return th
 }
 
-// call makes n calls that end with err.
 func call(th *throttle.Throttle, p throttle.Priority, n int, err error) {
 	for range n {
 		_ = th.Do(context.Background(), p, func(context.Context) error { return err })
@@ -167,7 +166,6 @@ func (s *site) subscribe(t testing.TB) *subscription {
 	return &subscription{response: response, lines: bufio.NewReader(response.Body), cancel: cancel}
 }
 
-// next returns the next event, or an error at the stream's end.
 func (s *subscription) next() (name string, data map[string]any, err error) {
 	for {
 		line, err := s.lines.ReadString('\n')
@@ -188,7 +186,6 @@ func (s *subscription) next() (name string, data map[string]any, err error) {
 	}
 }
 
-// leave ends the stream from the client's side.
 func (s *subscription) leave() {
 	s.cancel()
 	_ = s.response.Body.Close()

@@ -52,11 +52,3 @@ func (d *throttleDocument) addTenants(r *rowStats) {
 		d.Tenants.Top = append(d.Tenants.Top, tenantDocument{t.ID, t.Key, thousandths(t.Share), t.Above})
 	}
 }
-
-// appendTenants adds the tenants of the row to d, if they have changed. Null means that there are none.
-func (r *rowState) appendTenants(doc *throttleDocument, d *delta) {
-	if doc.Tenants == nil && r.tenants == nil {
-		return
-	}
-	d.tenants = r.appendPart(d.tenants, &r.tenants, appendJSON([]byte(`"tenants":`), doc.Tenants))
-}

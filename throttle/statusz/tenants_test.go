@@ -101,8 +101,3 @@ func TestTenants_stream(t *testing.T) {
 		t.Errorf("in 45 samples: got no tenants, or they were not forgotten; tenants seen: %v", known)
 	})
 }
-
-func TestShowTenantsOfNoPage(t *testing.T) {
-	(*Page)(nil).ShowTenants(true)
-	new(Page).ShowTenants(true)
-}

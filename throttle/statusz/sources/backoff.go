@@ -1,7 +1,7 @@
 package sources
 
 import (
-	"math"
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -15,78 +15,65 @@ import (
 // them from its second sample on. With a long delay calls are rare: while there is a delay, the
 // state is that of the last calls, however long ago.
 func Backoff(r *backoff.Responsive) statusz.Source {
-	var h backoffHistory
-	h.read(r.Stats)
+	var seen backoffHistory
+	seen.read(r.Stats)
 	return statusz.SourceFunc(func() statusz.Status {
-		v := h.read(r.Stats)
+		v := seen.read(r.Stats)
 		state, level := v.state()
 		return statusz.Status{Kind: "backoff", Name: r.Name(), State: state, Level: level, Figures: v.figures()}
 	})
 }
 
-// backoffTraffic is the number of calls in a time, by outcome.
-type backoffTraffic struct {
-	over                          time.Duration
-	successes, throttled, ignored uint64
-}
+// backoffChange is the traffic of a backoff in a time.
+type backoffChange struct{ change[backoff.Stats] }
 
-func (t *backoffTraffic) calls() uint64 { return t.successes + t.throttled + t.ignored }
+func (c *backoffChange) successes() uint64 { return c.now.Successes - c.before.Successes }
+func (c *backoffChange) throttled() uint64 { return c.now.Throttled - c.before.Throttled }
+func (c *backoffChange) calls() uint64 {
+	return c.successes() + c.throttled() + c.now.Ignored - c.before.Ignored
+}
 
 // hasEvidence reports whether a call showed if the service throttles.
-func (t *backoffTraffic) hasEvidence() bool { return t.successes+t.throttled > 0 }
+func (c *backoffChange) hasEvidence() bool { return c.successes()+c.throttled() > 0 }
 
-// backoffView is the Stats of a backoff and its traffic.
+// backoffView is the recent traffic of a backoff, and the last one that had evidence.
 type backoffView struct {
-	now      backoff.Stats
-	recent   backoffTraffic
-	evidence backoffTraffic // the last traffic that had evidence
+	backoffChange
+	evidence backoffChange
 }
 
-// backoffHistory keeps what is needed to compute the recent traffic.
 type backoffHistory struct {
-	recent   recent[backoff.Stats]
-	evidence backoffTraffic // guarded by the lock of recent
+	mu       sync.Mutex
+	all      history[backoff.Stats]
+	evidence backoffChange
 }
 
-func (h *backoffHistory) read(read func() backoff.Stats) backoffView {
-	var v backoffView
-	v.now = h.recent.compare(read, func(before, now *backoff.Stats, over time.Duration) {
-		t := backoffTraffic{
-			over:      over,
-			successes: now.Successes - before.Successes,
-			throttled: now.Throttled - before.Throttled,
-			ignored:   now.Ignored - before.Ignored,
-		}
-		if t.hasEvidence() {
-			h.evidence = t
-		}
-		if over <= memory {
-			v.recent = t
-		}
-		v.evidence = h.evidence
-	})
-	return v
+func (h *backoffHistory) read(stats func() backoff.Stats) backoffView {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := backoffChange{h.all.read(stats)}
+	if c.hasEvidence() {
+		h.evidence = c
+	}
+	return backoffView{backoffChange{c.recent()}, h.evidence}
 }
-
-// hasRate reports whether the recent traffic is of a time long enough for a rate.
-func (v *backoffView) hasRate() bool { return v.recent.over >= spacing }
 
 // state returns the state of a backoff. It exists to hold calls back, and has some of them
 // throttled to find the limit. It is a warning only if the service throttles most calls, so that no
 // delay has helped yet.
 func (v *backoffView) state() (state string, level statusz.Level) {
-	last := &v.recent
+	last := &v.backoffChange
 	if !last.hasEvidence() && v.now.Delay > 0 {
 		last = &v.evidence
 	}
 	switch {
-	case last.throttled > last.successes:
+	case last.throttled() > last.successes():
 		return "throttled most", statusz.Warn
 	case v.now.Delay > 0:
 		return "holding back", statusz.OK
 	case v.now.Waiting > 0:
 		return "waiting", statusz.OK
-	case v.recent.calls() > 0:
+	case v.calls() > 0:
 		return "full speed", statusz.OK
 	case v.hasRate():
 		return "idle", statusz.OK
@@ -94,17 +81,12 @@ func (v *backoffView) state() (state string, level statusz.Level) {
 	return "unknown", statusz.OK
 }
 
-// figures returns the numbers of a backoff, the most important first.
 func (v *backoffView) figures() []statusz.Figure {
 	s := &v.now
-	rate := math.NaN()
-	if v.hasRate() {
-		rate = float64(v.recent.calls()) / v.recent.over.Seconds()
-	}
 	delay, unit := readableDelay(s.Delay)
 	return []statusz.Figure{
 		{Name: "delay", Value: delay, Unit: unit + ", " + scope(s.Mode)},
-		{Name: "calls", Value: rate, Unit: "/s"},
+		v.perSecond("calls", v.calls()),
 		{Name: "successes", Value: float64(s.Successes)},
 		{Name: "throttled", Value: float64(s.Throttled)},
 		{Name: "ignored", Value: float64(s.Ignored)},

@@ -11,32 +11,28 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
+// TestBackoff_states has those that the other tests do not reach.
 func TestBackoff_states(t *testing.T) {
-	const long = time.Second
-	traffic := func(over time.Duration, successes, throttled, ignored uint64) backoffTraffic {
-		return backoffTraffic{over: over, successes: successes, throttled: throttled, ignored: ignored}
+	traffic := func(over time.Duration, successes, throttled, ignored uint64) backoffChange {
+		return backoffChange{change[backoff.Stats]{over: over, now: backoff.Stats{Successes: successes, Throttled: throttled, Ignored: ignored}}}
 	}
-	delayed, throttled, served := backoff.Stats{Delay: 1}, traffic(long, 1, 2, 0), traffic(long, 2, 2, 0)
-	none := traffic(long, 0, 0, 0)
+	delayed := func(c backoffChange) backoffChange { c.now.Delay = 1; return c }
+	waiting := func(c backoffChange) backoffChange { c.now.Waiting = 1; return c }
+	none, throttled, served := traffic(time.Second, 0, 0, 0), traffic(time.Second, 1, 2, 0), traffic(time.Second, 2, 2, 0)
 	for _, tt := range []struct {
 		name  string
 		view  backoffView
 		state string
 		level statusz.Level
 	}{
-		{"first sample", backoffView{}, "unknown", statusz.OK},
-		{"no calls", backoffView{recent: none}, "idle", statusz.OK},
-		{"served", backoffView{recent: traffic(long, 1, 0, 0)}, "full speed", statusz.OK},
-		{"ignored", backoffView{recent: traffic(long, 0, 0, 1)}, "full speed", statusz.OK},
-		{"waiting for a time that the service named", backoffView{now: backoff.Stats{Waiting: 1}, recent: none}, "waiting", statusz.OK},
-		{"some throttled", backoffView{now: delayed, recent: served}, "holding back", statusz.OK},
-		{"most throttled", backoffView{now: delayed, recent: throttled}, "throttled most", statusz.Warn},
-		{"most throttled, just now", backoffView{now: delayed, recent: traffic(0, 1, 2, 0)}, "throttled most", statusz.Warn},
-		{"most throttled, long ago", backoffView{now: delayed, recent: none, evidence: throttled}, "throttled most", statusz.Warn},
-		{"most throttled, long ago, and not since", backoffView{now: delayed, recent: served, evidence: throttled}, "holding back", statusz.OK},
-		{"most throttled, long ago, and ignored since", backoffView{now: delayed, recent: traffic(long, 0, 0, 9), evidence: throttled}, "throttled most", statusz.Warn},
-		{"served, long ago", backoffView{now: delayed, recent: none, evidence: served}, "holding back", statusz.OK},
-		{"most throttled, long ago, and no delay", backoffView{recent: none, evidence: throttled}, "idle", statusz.OK},
+		{"ignored", backoffView{traffic(time.Second, 0, 0, 1), none}, "full speed", statusz.OK},
+		{"waiting for a time that the service named", backoffView{waiting(none), none}, "waiting", statusz.OK},
+		{"some throttled", backoffView{delayed(served), none}, "holding back", statusz.OK},
+		{"most throttled, just now", backoffView{delayed(traffic(0, 1, 2, 0)), none}, "throttled most", statusz.Warn},
+		{"most throttled, long ago, and not since", backoffView{delayed(served), throttled}, "holding back", statusz.OK},
+		{"most throttled, long ago, and ignored since", backoffView{delayed(traffic(time.Second, 0, 0, 9)), throttled}, "throttled most", statusz.Warn},
+		{"served, long ago", backoffView{delayed(none), served}, "holding back", statusz.OK},
+		{"most throttled, long ago, and no delay", backoffView{none, throttled}, "idle", statusz.OK},
 	} {
 		if state, level := tt.view.state(); state != tt.state || level != tt.level {
 			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
@@ -44,7 +40,6 @@ func TestBackoff_states(t *testing.T) {
 	}
 }
 
-// end makes calls that end with these outcomes, one after another.
 func end(t *testing.T, r *backoff.Responsive, outcomes ...backoff.Outcome) {
 	t.Helper()
 	for _, o := range outcomes {

@@ -167,7 +167,6 @@ func transitions(list []breaker.Status) []statusz.Transition {
 	return all
 }
 
-// shortKey returns a key quoted, with long parts shortened.
 func shortKey(k breaker.Key) string {
 	return breaker.Key{Tenant: shortPart(k.Tenant), ID: shortPart(k.ID)}.String()
 }

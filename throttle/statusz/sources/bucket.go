@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"math"
 	"strings"
 	"time"
 
@@ -16,56 +15,39 @@ import (
 // State and rates are those of the last ten seconds. A page that was not open in that time shows
 // them from its second sample on.
 func Bucket(l *bucket.Limiter) statusz.Source {
-	var seen recent[bucket.Stats]
-	readBucket(&seen, l.Stats)
+	var seen history[bucket.Stats]
+	seen.read(l.Stats)
 	return statusz.SourceFunc(func() statusz.Status {
-		v := readBucket(&seen, l.Stats)
+		v := bucketView{seen.read(l.Stats).recent()}
 		state, level := v.state()
 		return statusz.Status{Kind: "bucket", Name: l.Name(), State: state, Level: level, Figures: v.figures()}
 	})
 }
 
-// bucketView is the Stats of a limiter and its recent traffic.
-type bucketView struct {
-	now                                       bucket.Stats
-	over                                      time.Duration // of the recent traffic
-	granted, denied, failedOpen, failedClosed uint64        // recent requests
-}
+type bucketView struct{ change[bucket.Stats] }
 
-func readBucket(r *recent[bucket.Stats], read func() bucket.Stats) bucketView {
-	var v bucketView
-	v.now = r.compare(read, func(before, now *bucket.Stats, over time.Duration) {
-		if over <= memory {
-			v.over = over
-			v.granted = now.Granted - before.Granted
-			v.denied = now.Denied - before.Denied
-			v.failedOpen = now.FailedOpen - before.FailedOpen
-			v.failedClosed = now.FailedClosed - before.FailedClosed
-		}
-	})
-	return v
-}
-
-// hasRate reports whether the recent traffic is of a time long enough for a rate.
-func (v *bucketView) hasRate() bool { return v.over >= spacing }
+func (v *bucketView) granted() uint64      { return v.now.Granted - v.before.Granted }
+func (v *bucketView) denied() uint64       { return v.now.Denied - v.before.Denied }
+func (v *bucketView) failedOpen() uint64   { return v.now.FailedOpen - v.before.FailedOpen }
+func (v *bucketView) failedClosed() uint64 { return v.now.FailedClosed - v.before.FailedClosed }
 
 // state returns the state of a limiter. A failing store comes first, because the limit is not exact
 // then. A limiter that denies is a warning only if it denies most requests.
 func (v *bucketView) state() (state string, level statusz.Level) {
 	switch {
-	case v.failedClosed+v.failedOpen > 0 && v.now.OnFailure == bucket.LocalShare:
+	case v.failedClosed()+v.failedOpen() > 0 && v.now.OnFailure == bucket.LocalShare:
 		return "local share", statusz.Warn
-	case v.failedClosed > 0:
+	case v.failedClosed() > 0:
 		return "failing closed", statusz.Bad
-	case v.failedOpen > 0:
+	case v.failedOpen() > 0:
 		return "failing open", statusz.Warn
-	case v.denied > v.granted:
+	case v.denied() > v.granted():
 		return "denying most", statusz.Warn
-	case v.denied > 0:
+	case v.denied() > 0:
 		return "denying", statusz.OK
 	case v.now.Waiting > 0:
 		return "waiting", statusz.OK
-	case v.granted > 0:
+	case v.granted() > 0:
 		return "granting", statusz.OK
 	case v.hasRate():
 		return "idle", statusz.OK
@@ -76,18 +58,10 @@ func (v *bucketView) state() (state string, level statusz.Level) {
 // figures returns the numbers of a limiter, the most important first. Store failures and panics of
 // hooks are shown only if there are any.
 func (v *bucketView) figures() []statusz.Figure {
-	perSecond := func(name string, n uint64) statusz.Figure {
-		f := statusz.Figure{Name: name, Value: math.NaN(), Unit: "/s"}
-		if v.hasRate() {
-			f.Value = float64(n) / v.over.Seconds()
-		}
-		return f
-	}
-	s := &v.now
-	failed := v.failedOpen + v.failedClosed
+	s, failed := &v.now, v.failedOpen()+v.failedClosed()
 	var all []statusz.Figure
 	if failed > 0 {
-		all = append(all, perSecond("store failures", failed))
+		all = append(all, v.perSecond("store failures", failed))
 	}
 	if s.HookPanics > 0 {
 		all = append(all, statusz.Figure{Name: "hook panics", Value: float64(s.HookPanics)})
@@ -95,7 +69,7 @@ func (v *bucketView) figures() []statusz.Figure {
 	limit := s.Limit.WithDefaults()
 	refill := "per " + shortDuration(limit.Period) + ", " + limit.Algorithm.String()
 	return append(all,
-		perSecond("requests", v.granted+v.denied+failed),
+		v.perSecond("requests", v.granted()+v.denied()+failed),
 		statusz.Figure{Name: "granted", Value: float64(s.Granted)},
 		statusz.Figure{Name: "denied", Value: float64(s.Denied)},
 		policyFigure(s),
@@ -106,7 +80,6 @@ func (v *bucketView) figures() []statusz.Figure {
 	)
 }
 
-// policyFigure returns the number of requests that the failure policy decided.
 func policyFigure(s *bucket.Stats) statusz.Figure {
 	switch s.OnFailure {
 	case bucket.FailClosed:

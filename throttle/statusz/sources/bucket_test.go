@@ -17,33 +17,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-func TestBucket_states(t *testing.T) {
-	localShare, failOpen, failClosed := bucket.Stats{}, bucket.Stats{OnFailure: bucket.FailOpen}, bucket.Stats{OnFailure: bucket.FailClosed}
-	for _, tt := range []struct {
-		name  string
-		view  bucketView
-		state string
-		level statusz.Level
-	}{
-		{"first sample", bucketView{now: bucket.Stats{Granted: 7, FailedOpen: 3}}, "unknown", statusz.OK},
-		{"no requests", bucketView{now: bucket.Stats{Granted: 7, FailedOpen: 3, FailedClosed: 3}, over: time.Second}, "idle", statusz.OK},
-		{"granting", bucketView{over: time.Second, granted: 1}, "granting", statusz.OK},
-		{"waiting", bucketView{now: bucket.Stats{Waiting: 1}, over: time.Second, granted: 1}, "waiting", statusz.OK},
-		{"waiting, first sample", bucketView{now: bucket.Stats{Waiting: 1}}, "waiting", statusz.OK},
-		{"denying", bucketView{now: bucket.Stats{Waiting: 1}, over: time.Second, granted: 3, denied: 3}, "denying", statusz.OK},
-		{"denying most", bucketView{over: time.Second, granted: 3, denied: 4}, "denying most", statusz.Warn},
-		{"failing open", bucketView{now: failOpen, over: time.Second, granted: 3, denied: 4, failedOpen: 1}, "failing open", statusz.Warn},
-		{"failing open, just now", bucketView{now: failOpen, failedOpen: 1}, "failing open", statusz.Warn},
-		{"local share", bucketView{now: localShare, over: time.Second, denied: 4, failedOpen: 1}, "local share", statusz.Warn},
-		{"local share, used up", bucketView{now: localShare, over: time.Second, failedClosed: 4}, "local share", statusz.Warn},
-		{"failing closed", bucketView{now: failClosed, over: time.Second, granted: 99, failedClosed: 1}, "failing closed", statusz.Bad},
-	} {
-		if state, level := tt.view.state(); state != tt.state || level != tt.level {
-			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
-		}
-	}
-}
-
 // brittleStore is a store that returns errors while it is broken. A limiter takes it for a remote one.
 type brittleStore struct {
 	store.Store
@@ -57,7 +30,6 @@ func (s *brittleStore) Take(ctx context.Context, r store.Request) (bucket.Decisi
 	return s.Store.Take(ctx, r)
 }
 
-// allow asks for n tokens, one after another.
 func allow(t *testing.T, l *bucket.Limiter, n int) {
 	t.Helper()
 	for range n {
@@ -118,6 +90,10 @@ func TestBucket_showsWaitingCallers(t *testing.T) {
 		allow(t, l, 4)
 		time.Sleep(spacing / 2) // too short for a rate
 		want(t, source.Status(), "bucket geocoder", "denying most", statusz.Warn, map[string]float64{"granted": 1, "denied": 3, "requests": math.NaN()})
+		some := bucket.Must(bucket.New(bucket.Config{Name: "some", Limit: bucket.Per(2, time.Minute)}))
+		denying := Bucket(some)
+		allow(t, some, 3)
+		want(t, denying.Status(), "bucket some", "denying", statusz.OK, map[string]float64{"granted": 2, "denied": 1})
 		time.Sleep(15 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 3 {

@@ -9,24 +9,23 @@ import (
 // TestRecent_keepsTenSeconds reads more often than snapshots are kept.
 func TestRecent_keepsTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r recent[int]
-		calls, difference, over := 0, 0, time.Duration(0)
-		read := func() int { return calls }
-		compare := func(before, now *int, d time.Duration) { difference, over = *now-*before, d }
+		var h history[int]
+		calls := 0
+		read := func() change[int] { return h.read(func() int { return calls }) }
 		for range 1000 {
 			calls++
-			if r.compare(read, compare); over > memory {
-				t.Fatalf("got a difference over %v want at most %v", over, memory)
+			if c := read(); c.over > memory {
+				t.Fatalf("got a difference over %v want at most %v", c.over, memory)
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		r.compare(read, compare)
-		if n := len(r.snapshots); n > int(memory/spacing)+1 || difference != 199 || over != memory {
-			t.Errorf("got %d snapshots, %d calls in %v want at most 21, and 199 in ten seconds", n, difference, over)
+		c := read()
+		if n := len(h.snapshots); n > int(memory/spacing)+1 || c.now-c.before != 199 || c.over != memory {
+			t.Errorf("got %d snapshots, %d calls in %v want at most 21, and 199 in ten seconds", n, c.now-c.before, c.over)
 		}
 		time.Sleep(time.Hour)
-		if r.compare(read, compare); over < time.Hour || len(r.snapshots) != 1 {
-			t.Errorf("after an hour: got a difference over %v, %d snapshots want the last snapshot compared, and 1 kept", over, len(r.snapshots))
+		if c := read(); c.over < time.Hour || len(h.snapshots) != 1 {
+			t.Errorf("after an hour: got a difference over %v, %d snapshots want the last snapshot compared, and 1 kept", c.over, len(h.snapshots))
 		}
 	})
 }

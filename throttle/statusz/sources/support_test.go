@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// figure returns the value of the first figure whose name has a prefix.
 func figure(t *testing.T, s statusz.Status, prefix string) float64 {
 	t.Helper()
 	for _, f := range s.Figures {
