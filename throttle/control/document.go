@@ -197,7 +197,6 @@ func wrongLine(data []byte, end int64, into any) int64 {
 	}
 }
 
-// isValid reports whether these lines of a kind can be decoded.
 func isValid(kind string, lines map[string]any, into any) bool {
 	text, err := json.Marshal(map[string]any{kind: lines})
 	return err == nil && isLike(text, into)
@@ -238,7 +237,6 @@ func (e *repeatedError) Error() string { return fmt.Sprintf("%.80q is there twic
 // namesLevel is where a document, or a part of one in an array, has names of throttles or of labels.
 const namesLevel = 1
 
-// opened is an object or an array that has begun.
 type opened struct {
 	fields map[string]bool // nil: an array
 	level  int             // 0: a document, or a part in an array

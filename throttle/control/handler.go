@@ -74,7 +74,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// post changes lines.
 func (h *handler) post(w http.ResponseWriter, r *http.Request, who string) {
 	report, status, err := h.apply(w, r, who)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
-// byHeader authorizes requests that have the header User.
 func byHeader(r *http.Request) (string, error) {
 	if who := r.Header.Get("User"); who != "" {
 		return who, nil

@@ -63,15 +63,11 @@ type family interface {
 	expire(d *Document, now time.Time)
 	// changes returns the lines of a source that differ.
 	changes(before, after *state, source throttle.Source) []Change
-	// refresh applies the present state to all members of a name.
-	refresh(name string)
+	// refresh applies the present state to all members of the name that a change is about, if it is of this kind.
+	refresh(c Change)
 	// things returns what can be tuned and what is in force.
 	things(s *state) []Thing
-	// named reports whether this is the kind of a change.
-	named(word string) bool
 }
-
-func (k *kind[M, T, P, L]) named(word string) bool { return k.word == word }
 
 // join adds a new member, and applies the lines of its name. If a document is applied at the same
 // time, either it sees the new member, or the new member sees the document.
@@ -142,7 +138,6 @@ func set[T, P any, M tunable[T, P]](m M, source throttle.Source, p P) (err error
 	return m.Override(source, p)
 }
 
-// sourced is a line and where it comes from.
 type sourced[L any] struct {
 	source throttle.Source
 	line   L
@@ -158,7 +153,6 @@ func (k *kind[M, T, P, L]) linesOf(s *state, name string) (lines []sourced[L]) {
 	return lines
 }
 
-// open returns a copy of the members by name.
 func (k *kind[M, T, P, L]) open() map[string][]M {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,8 +163,11 @@ func (k *kind[M, T, P, L]) open() map[string][]M {
 	return all
 }
 
-func (k *kind[M, T, P, L]) refresh(name string) {
-	for _, m := range k.open()[name] {
+func (k *kind[M, T, P, L]) refresh(c Change) {
+	if c.Kind != k.word {
+		return
+	}
+	for _, m := range k.open()[c.Name] {
 		k.override(m)
 	}
 }

@@ -31,9 +31,7 @@ func (c *Control) change(ctx context.Context, source throttle.Source, written ti
 	}
 	for _, changed := range report.Changes {
 		for _, k := range c.families {
-			if k.named(changed.Kind) {
-				k.refresh(changed.Name)
-			}
+			k.refresh(changed)
 		}
 		c.tunings[changed.Source][changed.Result].Add(1)
 	}
@@ -108,7 +106,6 @@ func (c *Control) setTimer(s *state, now time.Time) {
 	})
 }
 
-// nextEnd returns when the next line ends, or the zero time.
 func (s *state) nextEnd() (next time.Time) {
 	for i := range s.layers {
 		for t := range s.layers[i].terms {
@@ -125,7 +122,6 @@ func (d *Document) len() int {
 	return len(d.Throttles) + len(d.Breakers) + len(d.Buckets) + len(d.Backoffs) + len(d.Retries)
 }
 
-// terms yields the terms of all lines.
 func (d *Document) terms(yield func(*Terms) bool) {
 	_ = eachTerms(d.Throttles, yield) && eachTerms(d.Breakers, yield) && eachTerms(d.Buckets, yield) &&
 		eachTerms(d.Backoffs, yield) && eachTerms(d.Retries, yield)

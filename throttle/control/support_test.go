@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// recorder records what the hooks are called with.
 type recorder struct {
 	mu     sync.Mutex
 	tuned  []control.Change
@@ -58,7 +57,6 @@ func newControl(t testing.TB, hooks control.Hooks) *control.Control {
 	return c
 }
 
-// things is one of each kind that a Control changes.
 type things struct {
 	throttle *throttle.Throttle
 	breaker  *breaker.Manager

@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// value is a setting of a line, as text.
 type value struct{ name, text string }
 
-// values returns the settings that a patch sets.
 func values(p any) (all []value) {
 	v := reflect.ValueOf(p)
 	for i := range v.NumField() {
@@ -29,13 +27,11 @@ func valuesOf[P any](u any) (all []value) {
 	return all
 }
 
-// nameOf returns the name of a field in a document.
 func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// deltas returns the settings whose values differ.
 func deltas(before, after []Setting) []Delta {
 	all := []Delta{}
 	find := func(settings []Setting, name string) string {

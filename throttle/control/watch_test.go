@@ -28,7 +28,6 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// replace writes a file as one should: by renaming.
 func replace(t testing.TB, path, text string) {
 	t.Helper()
 	write(t, path+".new", text)
