@@ -40,7 +40,6 @@ func newAttributes(common []attribute.KeyValue, own ...attribute.KeyValue) *attr
 // base returns a itself. A type that embeds it has more attributes.
 func (a *attributes) base() *attributes { return a }
 
-// option returns the option of a series with these attributes too.
 func (a *attributes) option(own ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(slices.Concat(a.all, own)...))
 }
@@ -95,7 +94,6 @@ func errorType(f throttle.Fault) string {
 	return f.String()
 }
 
-// errorAttributes returns the attribute error.type of a fault, or nil for none.
 func errorAttributes(f throttle.Fault) []attribute.KeyValue {
 	if kind := errorType(f); kind != "" {
 		return []attribute.KeyValue{semconv.KeyErrorType.String(kind)}

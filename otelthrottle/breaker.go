@@ -44,13 +44,11 @@ func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 	addEvent(span, eventBreakerShed, kv...)
 }
 
-// breakerSnapshot is one manager at one time.
 type breakerSnapshot struct {
 	breaker.Stats
 	circuits []breaker.Status // only with detail
 }
 
-// breakerSum is the sum of all managers of one name.
 type breakerSum struct {
 	// Counters of open and closed managers.
 	calls    [numStates]breaker.CallStats

@@ -102,7 +102,6 @@ func readBreakerCalls(s *breakerSum, to *output) {
 	}
 }
 
-// circuitAttributes returns the attributes that identify a circuit.
 func circuitAttributes(k breaker.Key) []attribute.KeyValue {
 	hash := func() string {
 		id := k.RecordID()

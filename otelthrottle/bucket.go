@@ -56,7 +56,6 @@ func (tel *Telemetry) denied(ctx context.Context, e bucket.DenialEvent) {
 	addEvent(span, eventBucketDenied, kv...)
 }
 
-// waited adds an event to the caller's span, if it is recording.
 func (tel *Telemetry) waited(ctx context.Context, e bucket.WaitEvent) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() || tel.ended.Load() {
@@ -120,7 +119,6 @@ func newBuckets(common []attribute.KeyValue) *named[*bucket.Limiter, bucket.Stat
 	})
 }
 
-// bucketSum is the sum of all limiters of one name.
 type bucketSum struct {
 	granted, denied uint64    // requests
 	failed, shared  undecided // requests that FailOpen or FailClosed decided, and LocalShare
@@ -158,7 +156,6 @@ func (s bucketSum) add(l *bucket.Stats, open bool) bucketSum {
 	return s
 }
 
-// perSecond returns the tokens per second that a bucket gets.
 func perSecond(l bucket.Limit) float64 {
 	l = l.WithDefaults()
 	return float64(l.Refill) / l.Period.Seconds()

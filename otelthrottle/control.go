@@ -25,7 +25,6 @@ func (tel *Telemetry) ControlHooks() control.Hooks {
 	return h
 }
 
-// tuned adds an event to the span of the change, if it is recording.
 func (tel *Telemetry) tuned(ctx context.Context, e control.TunedEvent) {
 	span := trace.SpanFromContext(ctx)
 	if tel.ended.Load() || !span.IsRecording() {
@@ -108,7 +107,6 @@ func controlRows() []row[controlSum] {
 	}
 }
 
-// controlSum is the sum of all Controls.
 type controlSum struct {
 	tunings   [throttle.NumSources][control.NumResults]uint64
 	overrides [throttle.NumSources]int // of open ones

@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// packageComment returns the comments of the package and of semconv without their slashes.
 func packageComment(t *testing.T) string {
 	t.Helper()
 	var comment strings.Builder

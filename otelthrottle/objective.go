@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
 
-// objective is what a service promises.
 type objective struct {
 	success float64
 	p99     time.Duration

@@ -36,7 +36,6 @@ func (tel *Telemetry) retryArrived(ctx context.Context, e retry.ArrivalEvent) {
 	tel.pushed.arrivals.Add(ctx, 1, metric.WithAttributes(kv...))
 }
 
-// retryDenied adds an event to the caller's span, if it is recording.
 func (tel *Telemetry) retryDenied(ctx context.Context, e retry.DenyEvent) {
 	span := trace.SpanFromContext(ctx)
 	if tel.ended.Load() || !span.IsRecording() {

@@ -53,7 +53,6 @@ type table[R any] struct {
 	shapes      []int               // of the rows: the first row with the same keys
 }
 
-// create makes the instruments.
 func (t *table[R]) create(meter metric.Meter) error {
 	var errs []error
 	for _, r := range t.rows {
@@ -64,7 +63,6 @@ func (t *table[R]) create(meter metric.Meter) error {
 	return errors.Join(errs...)
 }
 
-// observed returns the instruments that the callback reports.
 func (t *table[R]) observed() []metric.Observable { return t.instruments }
 
 // report reports the series of all rows of one source.
@@ -93,12 +91,10 @@ func (o *output) count(n uint64, values ...string) {
 	o.number(int64(min(n, math.MaxInt64)), values...)
 }
 
-// number reports a whole number.
 func (o *output) number(n int64, values ...string) {
 	o.to.ObserveInt64(o.instrument.(metric.Int64Observable), n, o.attributes.cached(o.shape, o.keys, values)...)
 }
 
-// float reports any number.
 func (o *output) float(f float64, values ...string) {
 	o.to.ObserveFloat64(o.instrument.(metric.Float64Observable), f, o.attributes.cached(o.shape, o.keys, values)...)
 }

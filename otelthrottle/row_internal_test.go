@@ -61,7 +61,6 @@ func Series(metric string, set attribute.Set) string {
 	return metric + "{" + set.Encoded(attribute.DefaultEncoder()) + "}"
 }
 
-// page returns all series with their values.
 func page(t testing.TB, reader *sdkmetric.ManualReader) (lines []string) {
 	t.Helper()
 	var rm metricdata.ResourceMetrics

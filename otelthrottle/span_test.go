@@ -118,7 +118,6 @@ func TestSpanStartsWithItsAttributes(t *testing.T) {
 	}
 }
 
-// ending is a way in which a call may end.
 type ending struct {
 	name      string
 	fn        func(context.Context) error

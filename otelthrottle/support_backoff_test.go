@@ -30,7 +30,6 @@ func (l *lab) backoff(t testing.TB, c backoff.Config) *backoff.Responsive {
 	return r
 }
 
-// wait waits for a turn.
 func wait(ctx context.Context, t testing.TB, r *backoff.Responsive) backoff.Permit {
 	t.Helper()
 	p, err := r.Wait(ctx)

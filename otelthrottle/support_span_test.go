@@ -76,7 +76,6 @@ func wantAttributes(t testing.TB, what string, got []attribute.KeyValue, pairs .
 	}
 }
 
-// samplerFunc samples as a function says.
 type samplerFunc func(sdktrace.SamplingParameters) sdktrace.SamplingDecision
 
 func (f samplerFunc) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
@@ -97,7 +96,6 @@ func survive(f func()) (panicked any) {
 	return panicked
 }
 
-// neverAsked is a filter that must not be called.
 func neverAsked(t testing.TB) otelthrottle.Option {
 	return otelthrottle.WithFilter(func(_ context.Context, name string, p throttle.Priority) bool {
 		t.Errorf("filter: got asked about %s of %q", p, name)

@@ -143,7 +143,6 @@ func eachSystem(t *testing.T, test func(*testing.T, *lab, system), options ...ot
 	}
 }
 
-// named returns the series of a name.
 func (s snapshot) named(name string) snapshot {
 	some := snapshot{}
 	for key, value := range s {

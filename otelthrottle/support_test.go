@@ -198,7 +198,6 @@ func snapshotOf(t testing.TB, metrics []metricdata.Metrics) snapshot {
 	return s
 }
 
-// of returns the series of some metrics.
 func (s snapshot) of(metrics ...string) snapshot {
 	some := snapshot{}
 	for key, value := range s {
@@ -250,7 +249,6 @@ func (s snapshot) want(t testing.TB, want snapshot) {
 	}
 }
 
-// equal fails the test if got is not want.
 func equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {

@@ -25,7 +25,6 @@ type system[M comparable, S, R any, D interface{ base() *attributes }] struct {
 	noun string
 }
 
-// named is a system whose members are summed up by name.
 type named[M comparable, S, R any] = system[M, S, R, *attributes]
 
 // newNamed returns a system whose series have the common attributes and the name of the member. Busy and Clone of the kind may be

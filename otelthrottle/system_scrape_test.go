@@ -69,7 +69,6 @@ func TestExemplars(t *testing.T) {
 	}
 }
 
-// spanOf returns the name of a span that has ended.
 func (l *lab) spanOf(t *testing.T, id []byte) string {
 	t.Helper()
 	for _, s := range l.spans.Ended() {

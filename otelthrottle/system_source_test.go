@@ -56,10 +56,11 @@ func TestCallInFlightAtCloseCounts(t *testing.T) {
 }
 
 // TestSeriesEndAndResume has two members of one name, and one of another. What is closed still
-// counts; the series of a name end with its last member, and resume with the next.
+// counts; the series of a name end with its last member, and resume with the next. Hooks that are joined twice count once.
 func TestSeriesEndAndResume(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
-		first, second, other := s.start(l, manner{name: "a"}), s.start(l, manner{name: "a"}), s.start(l, manner{name: "b"})
+		a := manner{name: "a", twice: true}
+		first, second, other := s.start(l, a), s.start(l, a), s.start(l, manner{name: "b"})
 		for range 3 {
 			first.use(t.Context())
 		}

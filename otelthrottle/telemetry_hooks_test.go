@@ -100,20 +100,6 @@ func panicked() string {
 		"throttle.decision", "admitted", "throttle.outcome", "ignored", "error.type", "panic")
 }
 
-// TestHooksThatAreJoinedTwiceCountOnce, and let go of what is closed.
-func TestHooksThatAreJoinedTwiceCountOnce(t *testing.T) {
-	eachSystem(t, func(t *testing.T, l *lab, s system) {
-		first, second := s.start(l, manner{name: "a", twice: true}), s.start(l, manner{name: "a", twice: true})
-		first.use(t.Context())
-		second.use(t.Context())
-		equal(t, "uses", l.read(t)[s.counter("a")], 2)
-		_ = first.Close()
-		equal(t, "uses, one closed", l.read(t)[s.counter("a")], 2)
-		_ = second.Close()
-		l.read(t).want(t, snapshot{})
-	}, otelthrottle.WithoutDuration())
-}
-
 // TestHooksWithoutCreated checks that such hooks count nothing, and leave calls and the spans of
 // callers alone.
 func TestHooksWithoutCreated(t *testing.T) {

@@ -26,7 +26,6 @@ var (
 // unset is a default that no context carries.
 const unset = throttle.Priority(100)
 
-// always returns a Trust.Peer that always returns trusted.
 func always(trusted bool) func(context.Context) bool {
 	return func(context.Context) bool { return trusted }
 }
@@ -47,7 +46,6 @@ func carrying(text string) context.Context {
 	return extracted(http.Header{"Baggage": {text}})
 }
 
-// extracted returns a context with the baggage of the header.
 func extracted(h http.Header) context.Context {
 	return propagation.Baggage{}.Extract(context.Background(), propagation.HeaderCarrier(h))
 }
@@ -143,12 +141,10 @@ func send(t *testing.T, ctx context.Context, allow func(*http.Request) bool, lin
 	return got
 }
 
-// roundTrip is a function as a transport.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// sameHeader fails if a header that is not ours was changed.
 func sameHeader(t *testing.T, got, want http.Header) {
 	t.Helper()
 	if !maps.EqualFunc(got, want, func(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }) {

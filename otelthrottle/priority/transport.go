@@ -2,7 +2,6 @@ package priority
 
 import "net/http"
 
-// transport sends the priority of requests to allowed hosts.
 type transport struct {
 	base  http.RoundTripper
 	allow func(*http.Request) bool
