@@ -63,18 +63,3 @@ func TestRulesKeepPlaces(t *testing.T) {
 		}
 	}
 }
-
-// TestRunbooksHaveAnAnchorPerAlert checks both anchors of a section: dashboards link by the name of
-// the alert, alerts by the heading.
-func TestRunbooksHaveAnAnchorPerAlert(t *testing.T) {
-	text := readFile(t, "runbooks.md")
-	alerts := alertNames(t)
-	if len(alerts) < 14 {
-		t.Errorf("alerts: got %d want fourteen at least", len(alerts))
-	}
-	for _, name := range alerts {
-		if !strings.Contains(text, "<a id=\""+name+"\"></a>\n\n## "+name+"\n") {
-			t.Errorf("%s: got no heading with an anchor", name)
-		}
-	}
-}

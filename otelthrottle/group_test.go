@@ -17,7 +17,7 @@ func (l *lab) group(t testing.TB, c throttle.GroupConfig) *throttle.Group {
 	t.Helper()
 	hooks := l.tel.Hooks()
 	g, err := throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Policy: throttle.SRE, Hooks: hooks, Now: l.now, Rand: l.throw}
+		return throttle.Config{Name: "hosts", Policy: throttle.SRE, Hooks: hooks, Now: l.Now, Rand: l.throw}
 	}, c)
 	if err != nil {
 		t.Fatalf("NewGroup: got error %v want nil", err)

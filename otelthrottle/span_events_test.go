@@ -141,7 +141,7 @@ func TestSpan_tenantEvent(t *testing.T) {
 	l.reject(t, th, throttle.Low, 60)
 	tenants := []context.Context{throttle.WithTenant(t.Context(), "greedy"), throttle.WithTenant(t.Context(), "modest")}
 	for i := range 2000 {
-		l.advance(5 * time.Millisecond)
+		l.Advance(5 * time.Millisecond)
 		l.sheds.Store(i%5 > 0)
 		_ = th.Do(tenants[0], throttle.Low, succeed)
 		if i%20 == 0 {

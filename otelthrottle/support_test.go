@@ -22,6 +22,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 // errBusy is the answer of a backend that is out of capacity, errPlain that of one that works.
@@ -48,12 +49,6 @@ func (d *die) throw() float64 {
 	return math.Nextafter(1, 0)
 }
 
-// watch is a Config.Now that the test sets.
-type watch struct{ nanos atomic.Int64 }
-
-func (w *watch) now() time.Time          { return time.Unix(0, w.nanos.Load()) }
-func (w *watch) advance(d time.Duration) { w.nanos.Add(int64(d)) }
-
 // setup says how a lab differs from what a user gets without options.
 type setup struct {
 	options []otelthrottle.Option
@@ -64,7 +59,7 @@ type setup struct {
 
 // lab is a Telemetry with an SDK that keeps everything, and a clock and dice for throttles that the test sets.
 type lab struct {
-	watch
+	*throttletest.Clock
 	die
 	tel    *otelthrottle.Telemetry
 	reader *sdkmetric.ManualReader
@@ -79,7 +74,9 @@ func newLab(t testing.TB, s setup) *lab {
 	if s.sampler == nil {
 		s.sampler = sdktrace.AlwaysSample()
 	}
-	l := &lab{reader: sdkmetric.NewManualReader(s.reader...), spans: tracetest.NewSpanRecorder()}
+	l := &lab{
+		Clock: throttletest.NewClock(time.Unix(0, 0)), reader: sdkmetric.NewManualReader(s.reader...), spans: tracetest.NewSpanRecorder(),
+	}
 	l.meters = sdkmetric.NewMeterProvider(append(s.meters, sdkmetric.WithReader(l.reader))...)
 	l.traces = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(l.spans), sdktrace.WithSampler(s.sampler))
 	l.tracer = l.traces.Tracer("application")
@@ -101,7 +98,7 @@ func newTelemetry(t testing.TB, options ...otelthrottle.Option) *otelthrottle.Te
 // throttle returns a throttle with the lab's clock and dice, watched by the adapter and by the hooks in c.
 func (l *lab) throttle(t testing.TB, c throttle.Config) *throttle.Throttle {
 	t.Helper()
-	c.Now, c.Rand = l.now, l.throw
+	c.Now, c.Rand = l.Now, l.throw
 	c.Hooks = throttle.JoinHooks(l.tel.Hooks(), c.Hooks)
 	th, err := throttle.New(c)
 	if err != nil {
@@ -121,7 +118,7 @@ func (l *lab) reject(t testing.TB, th *throttle.Throttle, p throttle.Priority, n
 		}
 	}
 	l.sheds.Store(before)
-	l.advance(time.Second)
+	l.Advance(time.Second)
 }
 
 // shed makes n calls of priority p of which every one must be shed.

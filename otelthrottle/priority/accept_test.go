@@ -84,15 +84,6 @@ func TestAcceptWithAMistakenCeiling(t *testing.T) {
 	}
 }
 
-// Without a Default, an untrusted call gets Medium.
-func TestAcceptWithoutDefault(t *testing.T) {
-	for _, said := range []string{"", ours + "high", ours + "urgent"} {
-		ctx := priority.Accept(carrying(said), throttle.Trust{Peer: always(false), Ceiling: throttle.Important})
-		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Medium)
-		equal(t, "onward", onward(ctx), "")
-	}
-}
-
 // "important" is longer than "high": where it does not fit, the member goes, and the others stay.
 func TestAcceptWithFullBaggage(t *testing.T) {
 	full := "a=" + strings.Repeat("x", 8192-len("a=,"+ours+"high"))
