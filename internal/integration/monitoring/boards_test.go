@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/common/model"
 )
 
 // TestBoards asks each query of each board with the data of two clusters. Each must have an answer, and one that depends on the
@@ -39,7 +41,7 @@ func (s *stack) clusters(t *testing.T) {
 				t.Errorf("%s: %s: got error %v and %d series want some", q.where, expr, err, len(answer))
 			}
 			for _, one := range answer {
-				sums[cluster] += one.Value.number()
+				sums[cluster] += float64(one.Value)
 			}
 		}
 		if same(sums["eu"], sums[""]) && same(sums["us"], sums[""]) {
@@ -72,7 +74,7 @@ func (s *stack) alertTiles(t *testing.T) {
 	}
 	expr, _ := s.ready(t, question{text: of.panel("Alerts").Targets[0].Expr}, in(warnedJob))
 	rows, err := s.prometheus.instant(expr)
-	rank := map[string]string{}
+	rank := map[model.LabelValue]model.LabelValue{}
 	for _, row := range rows {
 		rank[row.Metric["alertname"]] = row.Metric["severity"]
 	}

@@ -152,7 +152,6 @@ func mustParse(t testing.TB, text string) parser.Expr {
 	return expr
 }
 
-// selectors returns the selectors of an expression.
 func selectors(expr parser.Expr) []*parser.VectorSelector {
 	var found []*parser.VectorSelector
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
@@ -164,7 +163,6 @@ func selectors(expr parser.Expr) []*parser.VectorSelector {
 	return found
 }
 
-// asked returns the expressions of all dashboards, and the dashboards by file.
 func asked(t *testing.T) (questions []question, of map[string]dashboard) {
 	t.Helper()
 	of = readDashboards(t)

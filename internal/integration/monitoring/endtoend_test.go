@@ -240,7 +240,6 @@ func (s *stack) awaitInhibited(t *testing.T, one, other map[string]string) {
 	})
 }
 
-// alertWith returns the alert with these labels, as Alertmanager has it.
 func alertWith(all []alarm, labels map[string]string) alarm {
 	for _, a := range all {
 		if contains(a.Labels, labels) {

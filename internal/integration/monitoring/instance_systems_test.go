@@ -123,7 +123,6 @@ func (s *limits) doEverything(t testing.TB, ctx context.Context) {
 	}
 }
 
-// flaky is a store that fails one time in three, in a different way each time.
 type flaky struct {
 	store.Store
 	asked atomic.Int64

@@ -49,7 +49,6 @@ type instance struct {
 	retrier  *retry.Retrier
 }
 
-// newInstance returns an instance that has done nothing yet.
 func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -145,7 +144,6 @@ func exposed(registry *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, DisableCompression: true})
 }
 
-// address returns the host and port for a scrape.
 func (i *instance) address() string { return i.server.Listener.Addr().String() }
 
 // work lets the instance do everything again and again until the test ends.

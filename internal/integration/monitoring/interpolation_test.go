@@ -16,7 +16,6 @@ type interpolation struct {
 	span     time.Duration // from one end of the graph to the other
 }
 
-// A choice is what is chosen for a variable.
 type choice struct {
 	values  []string
 	literal bool // the allValue of All, which is not escaped
@@ -104,7 +103,6 @@ func (i interpolation) escapeOne(value string) string {
 	return strings.ReplaceAll(value, `'`, `\\'`)
 }
 
-// promDuration writes a duration as PromQL has it.
 func promDuration(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
 // byDefault returns the default value in Grafana: All, or the text.

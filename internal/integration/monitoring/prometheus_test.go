@@ -1,21 +1,35 @@
 package monitoring
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/url"
-	"strconv"
+	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A server is a Prometheus that can be asked.
 type server struct {
 	*program.Server
+	v1.API
 
 	at time.Time // for which it is asked; zero is now
+}
+
+// answering returns a Prometheus that answers questions for a time.
+func answering(t testing.TB, p *program.Server, at time.Time) server {
+	t.Helper()
+	c, err := api.NewClient(api.Config{Address: p.URL(""), Client: client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server{p, v1.NewAPI(c), at}
 }
 
 // now returns the time for which it is asked.
@@ -26,116 +40,45 @@ func (s server) now() time.Time {
 	return s.at
 }
 
-// A series is what Prometheus answers, at one time or at several.
-type series struct {
-	Metric map[string]string
-	Value  sample
-	Values []sample
-}
-
-// A sample is a time and a number, which Prometheus writes as text.
-type sample [2]any
-
-// known reports whether there is a sample, and it is a number.
-func (s sample) known() bool {
-	text, _ := s[1].(string)
-	x, err := strconv.ParseFloat(text, 64)
-	return err == nil && !math.IsNaN(x)
-}
-
-// ask asks for something of the API, and reads the answer.
-func (s server) ask(path string, form url.Values, into any) error {
-	response, err := client().PostForm(s.URL("/api/v1/"+path), form)
-	if err != nil {
-		return err
+func (s server) instant(expr string) (model.Vector, error) {
+	value, _, err := s.Query(context.Background(), expr, s.now())
+	if one, ok := value.(*model.Scalar); ok {
+		return model.Vector{{Value: one.Value}}, err
 	}
-	defer response.Body.Close()
-	answer := struct {
-		Status, Error string
-		Data          any
-	}{Data: into}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return err
-	}
-	if answer.Status != "success" {
-		return fmt.Errorf("%s", answer.Error)
-	}
-	return nil
-}
-
-// get is for the parts of the API that only know GET.
-func (s server) get(path string, form url.Values, into any) error {
-	response, err := client().Get(s.URL("/api/v1/" + path + "?" + form.Encode()))
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	return json.NewDecoder(response.Body).Decode(&struct{ Data any }{Data: into})
-}
-
-// instant returns what an expression is now.
-func (s server) instant(expr string) ([]series, error) {
-	return s.vector("query", url.Values{"query": {expr}, "time": {stamp(s.now())}})
+	all, _ := value.(model.Vector)
+	return all, err
 }
 
 // graph returns what an expression was in the last moments.
-func (s server) graph(expr string) ([]series, error) {
+func (s server) graph(expr string) (all model.Vector, err error) {
 	now := s.now()
-	return s.vector("query_range", url.Values{
-		"query": {expr}, "start": {stamp(now.Add(-10 * time.Second))}, "end": {stamp(now)}, "step": {"1"},
-	})
-}
-
-func stamp(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
-
-// vector returns the series of an answer. A number that stands alone is one without labels.
-func (s server) vector(path string, form url.Values) ([]series, error) {
-	var data struct {
-		ResultType string
-		Result     json.RawMessage
+	value, _, err := s.QueryRange(context.Background(), expr, v1.Range{Start: now.Add(-10 * time.Second), End: now, Step: time.Second})
+	lines, _ := value.(model.Matrix)
+	for _, line := range lines {
+		for _, x := range line.Values {
+			all = append(all, &model.Sample{Metric: line.Metric, Value: x.Value})
+		}
 	}
-	if err := s.ask(path, form, &data); err != nil {
-		return nil, err
-	}
-	if data.ResultType == "scalar" {
-		var one sample
-		err := json.Unmarshal(data.Result, &one)
-		return []series{{Value: one}}, err
-	}
-	var all []series
-	err := json.Unmarshal(data.Result, &all)
 	return all, err
 }
 
 // missing says what is missing of an answer: an error, or a number.
-func missing(all []series, err error) string {
+func missing(all model.Vector, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, one := range all {
-		for _, x := range append(one.Values, one.Value) {
-			if x.known() {
-				return ""
-			}
+	for _, x := range all {
+		if x.Histogram == nil && !math.IsNaN(float64(x.Value)) {
+			return ""
 		}
 	}
 	return fmt.Sprintf("%d series without a number", len(all))
 }
 
-// values returns the values of a label, as a variable of Grafana asks for them.
-func (s server) values(label, selector string) ([]string, error) {
-	var all []string
-	err := s.get("label/"+label+"/values", url.Values{"match[]": {selector}}, &all)
-	return all, err
-}
-
 // traced reports whether some exemplar of an expression leads to a trace.
 func (s server) traced(expr string) (bool, error) {
 	now := time.Now()
-	var found []struct {
-		Exemplars []struct{ Labels map[string]string }
-	}
-	err := s.ask("query_exemplars", url.Values{"query": {expr}, "start": {stamp(now.Add(-time.Minute))}, "end": {stamp(now)}}, &found)
+	found, err := s.QueryExemplars(context.Background(), expr, now.Add(-time.Minute), now)
 	for _, one := range found {
 		for _, e := range one.Exemplars {
 			if len(e.Labels["trace_id"]) == 32 {
@@ -159,10 +102,19 @@ type alarm struct {
 	}
 }
 
-// alerts returns the alerts that Prometheus has.
+// get reads a list of the API.
+func (s server) get(list string, into any) error {
+	response, err := client().Get(s.Server.URL("/api/v1/" + list))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return json.NewDecoder(response.Body).Decode(&struct{ Data any }{Data: into})
+}
+
 func (s server) alerts() ([]alarm, error) {
 	var data struct{ Alerts []alarm }
-	err := s.get("alerts", nil, &data)
+	err := s.get("alerts", &data)
 	return data.Alerts, err
 }
 
@@ -173,7 +125,7 @@ func (s server) sick() ([]string, error) {
 			Rules []struct{ Name, Health, LastError string }
 		}
 	}
-	err := s.get("rules", nil, &data)
+	err := s.get("rules", &data)
 	var all []string
 	for _, g := range data.Groups {
 		for _, r := range g.Rules {
@@ -187,15 +139,12 @@ func (s server) sick() ([]string, error) {
 
 // targets returns how many targets are up, and the others.
 func (s server) targets() (up int, down []string, err error) {
-	var data struct {
-		ActiveTargets []struct{ Health, ScrapeURL, LastError string }
-	}
-	err = s.get("targets", nil, &data)
-	for _, one := range data.ActiveTargets {
-		if one.Health == "up" {
+	all, err := s.Targets(context.Background())
+	for _, one := range all.Active {
+		if one.Health == v1.HealthGood {
 			up++
 		} else {
-			down = append(down, one.ScrapeURL+" is "+one.Health+": "+one.LastError)
+			down = append(down, fmt.Sprint(one.ScrapeURL, " is ", one.Health, ": ", one.LastError))
 		}
 	}
 	return up, down, err

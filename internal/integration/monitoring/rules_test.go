@@ -19,7 +19,6 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A ruleFile is a file of rules for Prometheus.
 type ruleFile struct {
 	Groups []struct {
 		Name  string
@@ -27,7 +26,6 @@ type ruleFile struct {
 	}
 }
 
-// A rule records an expression or alerts on it.
 type rule struct {
 	Record, Alert, Expr string
 	For                 string
@@ -35,7 +33,6 @@ type rule struct {
 	Labels, Annotations map[string]string
 }
 
-// rules returns all rules of the file, in order.
 func (f ruleFile) rules() []rule {
 	var all []rule
 	for _, g := range f.Groups {
@@ -44,7 +41,6 @@ func (f ruleFile) rules() []rule {
 	return all
 }
 
-// readRules returns the rules of recording.yml and of alerts.yml.
 func readRules(t testing.TB) (recording, alerts []rule) {
 	t.Helper()
 	var files [2]ruleFile
@@ -69,8 +65,7 @@ func readRules(t testing.TB) (recording, alerts []rule) {
 
 // A ruleTest is a file of cases for promtool.
 type ruleTest struct {
-	RuleFiles []string `yaml:"rule_files"`
-	Tests     []ruleCase
+	Tests []ruleCase
 }
 
 // A ruleCase is series, and what the rules have to make of them.
@@ -87,7 +82,6 @@ type alertCase struct {
 	Expected  []expectation `yaml:"exp_alerts"`
 }
 
-// An expectation is an alert that has to fire.
 type expectation struct {
 	Labels map[string]string `yaml:"exp_labels"`
 }
@@ -99,7 +93,6 @@ type exprCase struct {
 	Samples  []struct{ Labels string } `yaml:"exp_samples"`
 }
 
-// readRuleTests returns the cases for promtool by their file names.
 func readRuleTests(t testing.TB) map[string]ruleTest {
 	t.Helper()
 	files, err := filepath.Glob(program.File(t, "dashboards/rules/*_test.yml"))
@@ -115,7 +108,6 @@ func readRuleTests(t testing.TB) map[string]ruleTest {
 	return tests
 }
 
-// readYAML reads a file of the repository.
 func readYAML(t testing.TB, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(program.File(t, name))
@@ -137,22 +129,9 @@ func run(t *testing.T, folder, tool string, flags ...string) {
 	}
 }
 
-// TestRules checks the rules with promtool, and against the vocabulary.
+// TestRules checks the rules against the vocabulary, with every label that the texts of alerts name, and with promtool.
 func TestRules(t *testing.T) {
-	checkRuleNames(t, libraryVocabulary(t))
-	run(t, "dashboards/prometheus", promtool(t), "check", "config", "prometheus.yml")
-	run(t, "dashboards/rules", promtool(t), "check", "rules", "--lint=all", "--lint-fatal", "recording.yml", "alerts.yml")
-}
-
-// TestRuleCases checks the cases of the rules against the vocabulary: they must be about series that the library
-// exposes. Package rules runs them.
-func TestRuleCases(t *testing.T) { casesSpeakOfWhatThereIs(t, libraryVocabulary(t)) }
-
-func promtool(t *testing.T) string { return program.Find(t, "prometheus", "promtool") }
-
-// rulesSpeakOfWhatThereIs reads every expression of every rule, and every label that the texts of alerts name.
-func checkRuleNames(t *testing.T, v *vocabulary) {
-	t.Helper()
+	v := libraryVocabulary(t)
 	for _, wrong := range v.wrong {
 		t.Errorf("recording.yml: %s", wrong)
 	}
@@ -163,9 +142,9 @@ func checkRuleNames(t *testing.T, v *vocabulary) {
 		}
 		has := v.labelsOf(a)
 		for name, text := range a.Annotations {
-			for _, label := range labelsNamed(text) {
-				if !has[label] {
-					t.Errorf("alerts.yml: %s: annotation %s: the alert has no label %s", a.Alert, name, label)
+			for _, found := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
+				if !has[found[1]] {
+					t.Errorf("alerts.yml: %s: annotation %s: the alert has no label %s", a.Alert, name, found[1])
 				}
 			}
 		}
@@ -173,25 +152,19 @@ func checkRuleNames(t *testing.T, v *vocabulary) {
 	if t.Failed() {
 		t.FailNow() // whatever promtool has to say would be about something that does not exist
 	}
+	run(t, "dashboards/prometheus", promtool(t), "check", "config", "prometheus.yml")
+	run(t, "dashboards/rules", promtool(t), "check", "rules", "--lint=all", "--lint-fatal", "recording.yml", "alerts.yml")
 }
 
-// labelsNamed returns the labels that the template of an annotation names.
-func labelsNamed(text string) []string {
-	var named []string
-	for _, found := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
-		named = append(named, found[1])
-	}
-	return named
-}
+func promtool(t *testing.T) string { return program.Find(t, "prometheus", "promtool") }
 
-// casesSpeakOfWhatThereIs makes sure that the cases for promtool are about series as they are exposed.
-func casesSpeakOfWhatThereIs(t *testing.T, v *vocabulary) {
-	t.Helper()
+// TestRuleCases makes sure that the cases for promtool are about series as they are exposed. Package rules runs them.
+func TestRuleCases(t *testing.T) {
+	v := libraryVocabulary(t)
 	for file, test := range readRuleTests(t) {
-		seeds := v.seeds(t, file, test)
 		for _, one := range test.Tests {
 			for _, input := range one.InputSeries {
-				for _, wrong := range v.checkSeries(input.Series, seeds) {
+				for _, wrong := range v.checkSeries(input.Series) {
 					t.Errorf("%s: %s: %s", file, input.Series, wrong)
 				}
 			}
@@ -204,41 +177,15 @@ func casesSpeakOfWhatThereIs(t *testing.T, v *vocabulary) {
 	}
 }
 
-// seeds returns the names from which rules made for a test alone grow many series. What they end up with must be exposed.
-func (v *vocabulary) seeds(t *testing.T, file string, test ruleTest) set {
-	t.Helper()
-	used, made := set{}, set{}
-	for _, name := range test.RuleFiles {
-		if !strings.HasPrefix(name, "testdata/") {
-			continue
-		}
-		var grows ruleFile
-		readYAML(t, "dashboards/rules/"+name, &grows)
-		for _, r := range grows.rules() {
-			made[r.Record] = true
-			for _, s := range selectors(mustParse(t, r.Expr)) {
-				used[s.Name] = true
-			}
-		}
-	}
-	for name := range made {
-		if !used[name] && v.labels[name] == nil {
-			t.Errorf("%s: not exposed: %q", file, name)
-		}
-	}
-	return used
-}
-
-// checkSeries returns the problems of a series in a test case. Seeds have no metric name, but label
-// values.
-func (v *vocabulary) checkSeries(series string, seeds set) []string {
+// checkSeries returns the problems of a series in a test case. Of a seed, rules of the test make series of that metric.
+func (v *vocabulary) checkSeries(series string) []string {
 	of, err := newParser().ParseMetric(series)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	metric := of.Get(model.MetricNameLabel)
 	has, ok := v.labels[metric]
-	if !ok && !seeds[metric] {
+	if !ok && metric != "seed" {
 		return []string{fmt.Sprintf("not exposed: %q", metric)}
 	}
 	var names, wrong []string

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// severityWords are how the runbooks name severities.
 func severityWords() map[string]string {
 	return map[string]string{"critical": "page", "warning": "ticket", "info": "information"}
 }
@@ -38,7 +37,6 @@ func TestRunbooks_Severities(t *testing.T) {
 	}
 }
 
-// readRunbooks returns the text of the runbooks.
 func readRunbooks(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(program.File(t, "dashboards/runbooks.md"))
@@ -56,7 +54,6 @@ func firstAfter(text, before string) string {
 	return cell
 }
 
-// severitiesIn returns the words for severities in a text, sorted.
 func severitiesIn(text string) []string {
 	found := regexp.MustCompile(`(?i)\b(page|ticket|information)\b`).FindAllString(strings.ToLower(text), -1)
 	slices.Sort(found)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
@@ -54,7 +56,7 @@ func (p *panel) look(t *testing.T, s *stack, i interpolation) []shownValue {
 			t.Fatalf("%s: %v", p.Title, err)
 		}
 		for _, one := range answer {
-			shown = append(shown, p.show(one.Value.number(), nameOf(target.LegendFormat, one)))
+			shown = append(shown, p.show(float64(one.Value), nameOf(target.LegendFormat, one.Metric)))
 		}
 	}
 	if len(shown) == 0 {
@@ -64,20 +66,11 @@ func (p *panel) look(t *testing.T, s *stack, i interpolation) []shownValue {
 }
 
 // nameOf returns the name of a series. For a label that is not there Grafana writes its name.
-func nameOf(format string, one series) string {
+func nameOf(format string, of model.Metric) string {
 	return regexp.MustCompile(`\{\{\w+\}\}`).ReplaceAllStringFunc(format, func(found string) string {
 		label := strings.Trim(found, "{}")
-		return cmp.Or(one.Metric[label], label)
+		return cmp.Or(string(of[model.LabelName(label)]), label)
 	})
-}
-
-// number returns the number of a sample, NaN if there is none.
-func (s sample) number() float64 {
-	text, _ := s[1].(string)
-	if x, err := strconv.ParseFloat(text, 64); err == nil {
-		return x
-	}
-	return math.NaN()
 }
 
 // show shows a number: by a mapping, or by its unit and the thresholds, unless its name has a color. A missing one has the color

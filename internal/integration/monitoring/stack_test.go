@@ -55,11 +55,10 @@ func newStack(t *testing.T, by timescale, views ...sdkmetric.View) *stack {
 	}
 	s.receiver = newReceiver(t, s.storefront)
 	s.alertmanager = s.startAlertmanager(t)
-	s.prometheus = server{Server: s.startPrometheus(t)}
+	s.prometheus = answering(t, s.startPrometheus(t), time.Time{})
 	return s
 }
 
-// write writes a file of a test.
 func write(t testing.TB, text []byte, folder ...string) (name string) {
 	t.Helper()
 	name = filepath.Join(folder...)
@@ -109,7 +108,6 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 	}, flags...)
 }
 
-// fixtureJob is the second service, as Prometheus has it in its configuration.
 func (s *stack) fixtureJob(bare string) map[string]any {
 	at := func(address, name string) map[string]any {
 		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": fixtureCluster, "namespace": fixtureNamespace}}
@@ -125,7 +123,6 @@ func (s *stack) control(t *testing.T, change string) {
 	post(t, s.storefront+"/control", "application/json", change)
 }
 
-// alertmanagerAlerts returns the alerts that Alertmanager has.
 func (s *stack) alertmanagerAlerts(t *testing.T) []alarm {
 	t.Helper()
 	var all []alarm
@@ -146,7 +143,6 @@ type receiver struct {
 	problems      []string
 }
 
-// A notification is an alert that Alertmanager has delivered.
 type notification struct {
 	Status string
 	Labels map[string]string
@@ -195,7 +191,6 @@ func (r *receiver) receive(request *http.Request) error {
 	return nil
 }
 
-// has reports whether a notification has this status, firing or resolved, and these labels.
 func (r *receiver) has(status string, labels map[string]string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +212,6 @@ func contains(all, wanted map[string]string) bool {
 	return true
 }
 
-// problemsSoFar returns what was wrong with notifications.
 func (r *receiver) problemsSoFar() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,17 +242,14 @@ func awaitAll(t testing.TB, what string, conditions ...condition) {
 	})
 }
 
-// client returns a client with a timeout for the servers of a test.
 func client() *http.Client { return &http.Client{Timeout: program.Timeout} }
 
-// get returns the body of the answer to a GET.
 func get(t testing.TB, url string) string {
 	t.Helper()
 	response, err := client().Get(url)
 	return body(t, url, response, err)
 }
 
-// post sends a text and returns the body of the answer.
 func post(t testing.TB, url, kind, text string) string {
 	t.Helper()
 	response, err := client().Post(url, kind, strings.NewReader(text))

@@ -193,7 +193,6 @@ func (v *vocabulary) labelsSelected(s *parser.VectorSelector) set {
 	return has
 }
 
-// A set is a set of words.
 type set map[string]bool
 
 func setOf(words ...string) set {
