@@ -120,7 +120,7 @@ compat: ## build each nested module of the last release (api/base) with this mai
 bench: ## measure Spillway and its peers and print a table
 	cd internal/benchmarks && GOWORK=off go run .
 
-admission: ## overload real servers with and without Spillway and print a table; needs a quiet machine, 10 minutes
+admission: ## overload real servers with and without Spillway and print a table; needs a quiet machine, 16 minutes
 	cd internal/admission && GOWORK=off go run .
 
 soak: ## disrupt three examples, ten minutes with the race detector and ten without, and check that nothing grows

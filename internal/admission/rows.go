@@ -114,7 +114,6 @@ func waitRows() []row {
 	lock := func(s *shape) { s.Waits, s.Slots, s.Work = 5*time.Millisecond, 1, 0 }
 	at := func(name string, rate float64, warm time.Duration, change func(*shape), bounds ...bound) row {
 		r := steady(name, rate, bounds...).on(change)
-		r.subjects = []string{subjectOurs, subjectNone, subjectFailsafe}
 		r.warm, r.length = warm, full
 		r.phases = func(capacity float64) []phase {
 			return []phase{{length: warm, rate: capacity / 2}, {length: full, rate: rate * capacity}}
@@ -127,9 +126,11 @@ func waitRows() []row {
 	slower.length, slower.rateOfAll, slower.goodOfAll = time.Minute, true, true
 	slower.phases = nil
 	six := steady("pool of 10, 6x", 6, goodAtLeast(88), highAtLeast(95)).on(pool)
+	three := at("pool of 10, 3x", 3, calm, pool, goodAtLeast(92), highAtLeast(95), successAtLeast(throttle.Important, 90))
+	three.subjects = []string{subjectOurs, subjectNone, subjectFailsafe}
 	return []row{
+		three,
 		six,
-		at("pool of 10, 3x", 3, calm, pool, goodAtLeast(92), highAtLeast(95), successAtLeast(throttle.Important, 90)),
 		at("pool of 10, start, 3x", 3, 0, pool, goodAtLeast(80), highAtLeast(85)),
 		at("lock of 5ms, 3x", 3, calm, lock, goodAtLeast(88), highAtLeast(95)),
 		at("lock of 5ms, start, 3x", 3, 0, lock, goodAtLeast(75), highAtLeast(85)),
