@@ -25,7 +25,7 @@ func handleFaults() []fault {
 			}
 		})},
 		{"keeps a lock when its context ends", []string{"context/canceled during the call"}, each(func(b *broken, _ int) { b.early = stuck() })},
-		{"takes more when its context ends", []string{"context/canceled during the call"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"takes more when its context ends", []string{"context/canceled during the call"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if d.Granted == 2 { // as a client that repeats a request after a timeout
 				next, _ = next.Take(r.Limit, now, 1, 2)

@@ -143,16 +143,16 @@ func (v level) taken(o operation, w span, resolution int64) []level {
 		return nil
 	}
 	if reset > took {
-		return some(level{at: v.at.with(w.moved(reset - took)).moved(took), by: l})
+		return possible(level{at: v.at.with(w.moved(reset - took)).moved(took), by: l})
 	}
 	now := w.with(span{v.at.from, w.to}) // the bucket was full
 	if now.empty() {
 		return nil
 	}
 	if took == 0 {
-		return some(level{at: v.at.with(span{longAgo, w.to}), used: v.used, by: v.by})
+		return possible(level{at: v.at.with(span{longAgo, w.to}), used: v.used, by: v.by})
 	}
-	return some(level{at: now.moved(took), by: l})
+	return possible(level{at: now.moved(took), by: l})
 }
 
 // mostAhead is how far a level may be ahead of the time of a call: see refill. The time of a statement is that of
@@ -176,9 +176,9 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	}
 	switch same := (store.Level{At: at, Used: before}); {
 	case reset == 0 && agrees(o, same, at, resolution): // an unused bucket
-		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before, by: v.by})...)
+		all = append(all, possible(level{at: v.at.with(span{longAgo, w.to}), used: before, by: v.by})...)
 	case reset > 0 && agrees(o, same, now, resolution):
-		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted, by: l})...)
+		all = append(all, possible(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted, by: l})...)
 	}
 	if reset == 0 {
 		now = at
@@ -187,7 +187,7 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 		return all
 	}
 	if d.Granted == 0 { // a peek changes nothing
-		return append(all, some(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used, by: v.by})...)
+		return append(all, possible(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used, by: v.by})...)
 	}
 	for _, begun := range v.begun(w.moved(reset-period), period, d.Granted) {
 		begun.by = l
@@ -202,11 +202,11 @@ func (v level) begun(in span, period, used int64) []level {
 	const most = 4 // more spans would overlap: one span covers them all
 	first := max(1, (in.from-v.at.to)/period)
 	if v.at.from == longAgo || v.at.from == v.at.to && v.at.to == longAgo || (in.to-v.at.from)/period-first > most {
-		return some(level{at: in.with(span{v.at.from, farAway}), used: used})
+		return possible(level{at: in.with(span{v.at.from, farAway}), used: used})
 	}
 	var all []level
 	for k := first; v.at.from+k*period <= in.to; k++ {
-		all = append(all, some(level{at: v.at.moved(k * period).with(in), used: used})...)
+		all = append(all, possible(level{at: v.at.moved(k * period).with(in), used: used})...)
 	}
 	return all
 }
@@ -257,7 +257,7 @@ func agrees(o operation, before store.Level, now, resolution int64) bool {
 	return d == want
 }
 
-func some(v level) []level {
+func possible(v level) []level {
 	if v.at.empty() {
 		return nil
 	}

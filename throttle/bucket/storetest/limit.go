@@ -24,29 +24,21 @@ func limitCases() []testCase {
 
 // limitRaised raises the capacity. The used tokens stay used, and the bucket gains the difference.
 func limitRaised(r *fixture) {
-	key, l := r.key("raised"), slowLimit(15, bucket.Continuous)
-	l.Capacity = 10
-	r.expect("Take 7 of 10", r.take(r.Store, key, l, 7, 7), 7, 3)
-	l.Capacity = 15
-	r.expect("Take 9 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 9, 9), 0, 8)
-	r.expect("Take 8 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 8, 8), 8, 0)
+	high := slowLimit(15, bucket.Continuous)
+	low := high
+	low.Capacity = 10
+	r.play("raised", high, takes(7, 7, 7, 3).under(low), takes(9, 9, 0, 8), takes(8, 8, 8, 0))
 }
 
 // limitLowered lowers the capacity. The used tokens stay used, as far as the new bucket can owe them.
 // The other process may still have the old limit: its bucket is charged for what both are granted,
 // and a denial does not change it.
 func limitLowered(r *fixture) {
-	key, l := r.key("lowered"), slowLimit(20, bucket.Continuous)
-	low := l
-	low.Capacity = 12
-	r.expect("Take 8 of 20", r.take(r.Store, key, l, 8, 8), 8, 12)
-	r.expect("Take 5 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 5, 5), 0, 4)
-	r.expect("Take 1 to 9 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 1, 9), 4, 0)
-	r.expect("Take 1 of 12, all used", r.take(r.Store, key, low, 1, 1), 0, 0)
-	r.expect("peek with the capacity of 20 again", r.peek(r.Store, key, l), 0, 8)
-	r.expect("Take of all tokens that are left of 20", r.take(r.Store, key, l, 8, 8), 8, 0)
-	low.Capacity = 3
-	r.expect("Take 1 of 3, while 20 and 12 are in use", r.take(r.Store, key, low, 1, 1), 0, 0)
+	high := slowLimit(20, bucket.Continuous)
+	low, lowest := high, high
+	low.Capacity, lowest.Capacity = 12, 3
+	r.play("lowered", high, takes(8, 8, 8, 12), takes(5, 5, 0, 4).under(low), takes(1, 9, 4, 0).under(low), takes(1, 1, 0, 0).under(low),
+		peeks(8), takes(8, 8, 8, 0), takes(1, 1, 0, 0).under(lowest))
 }
 
 // limitMuchFaster changes to a limit that fills much faster. It fills at its own rate from the first
@@ -66,17 +58,12 @@ func limitMuchFaster(r *fixture) {
 
 // limitOfAnotherRate changes the rate. The used tokens stay used.
 func limitOfAnotherRate(r *fixture) {
-	key := r.key("rate")
 	slow := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 1000, Refill: 60, Period: time.Hour}
-	r.expect("Take 2 of 10", r.take(r.Store, key, slow, 2, 2), 2, 8)
-	r.expect("Take 1000 of 1000, 2 used before", r.take(r.Store, key, quick, 1000, 1000), 0, 998)
-	r.expect("Take 998 of 1000, 2 used before", r.take(r.Store, key, quick, 998, 998), 998, 0)
-	r.expect("Take 1 of 10, all used by the other limit", r.take(r.Store, key, slow, 1, 1), 0, 0)
-	r.expect("Take 1 of 1000, all used", r.take(r.Store, key, quick, 1, 1), 0, 0)
-	r.giveBack(r.Store, key, slow, 5)
-	r.take(r.Store, key, slow, 1, math.MaxInt64)
-	r.peek(r.Store, key, quick)
+	r.play("rate", slow, takes(2, 2, 2, 8), takes(1000, 1000, 0, 998).under(quick), takes(998, 998, 998, 0).under(quick),
+		takes(1, 1, 0, 0), takes(1, 1, 0, 0).under(quick), returns(5))
+	r.take(r.Store, r.key("rate"), slow, 1, math.MaxInt64)
+	r.peek(r.Store, r.key("rate"), quick)
 }
 
 // limitOfAnotherKind changes the algorithm. Answers must be consistent, and a Reset must fill the
@@ -118,11 +105,9 @@ func limitOfBoth(r *fixture) {
 
 // limitOfAnother uses a different limit for each key.
 func limitOfAnother(r *fixture, a bucket.Algorithm) {
-	few, many := r.key("few "+a.String()), r.key("many "+a.String())
-	for n := range int64(3) {
-		r.expect("Take 1 of a bucket of 3", r.take(r.Store, few, slowLimit(3, a), 1, 1), 1, 2-n)
-		r.expect("Take 1 of a bucket of 300", r.take(r.Store, many, slowLimit(300, a), 1, 1), 1, 299-n)
-	}
+	many := slowLimit(300, a)
+	r.play("limits "+a.String(), slowLimit(3, a), takes(1, 1, 1, 2), takes(1, 1, 1, 299).of("many").under(many), takes(1, 1, 1, 1),
+		takes(1, 1, 1, 298).of("many").under(many), takes(1, 1, 1, 0), takes(1, 1, 1, 297).of("many").under(many))
 }
 
 func extremeCases() []testCase {

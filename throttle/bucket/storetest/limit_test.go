@@ -24,17 +24,17 @@ func limitFaults() []fault {
 			}
 			r.Limit = only
 		})},
-		{"forgets what is owed when the algorithm changes", []string{"limit/another algorithm and back"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"forgets what is owed when the algorithm changes", []string{"limit/another algorithm and back"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			if r.Limit.Algorithm == bucket.Fixed != (v.Period > 0) {
 				v = store.Level{}
 			}
 			return v.Take(r.Limit, now, r.Min, r.Max)
 		})},
-		{"keeps the time at which the bucket is full when the rate changes", []string{"limit/another rate", "limit/a much faster rate"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"keeps the time at which the bucket is full when the rate changes", []string{"limit/another rate", "limit/a much faster rate"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			v.Interval, v.Period = 0, 0
 			return v.Take(r.Limit, now, r.Min, r.Max)
 		})},
-		{"stores an empty bucket at each denial", []string{"limit/lowered"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"stores an empty bucket at each denial", []string{"limit/lowered"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed && r.Limit.Algorithm == bucket.Continuous {
 				next.At = now + r.Limit.Capacity*int64(r.Limit.Interval())

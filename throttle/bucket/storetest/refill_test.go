@@ -27,14 +27,14 @@ func timeFaults() []fault {
 				r.Limit.Refill *= 2
 			}
 		})},
-		{"keeps tokens above the capacity", []string{"refill/never exceeds the capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"keeps tokens above the capacity", []string{"refill/never exceeds the capacity"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			if r.Limit.Algorithm == bucket.Continuous && v != (store.Level{}) {
 				extra := max(0, now-v.At) / int64(r.Limit.Interval())
 				r.Limit.Capacity += min(extra, r.Limit.Capacity)
 			}
 			return v.Take(r.Limit, now, r.Min, r.Max)
 		})},
-		{"begins fixed periods with the first request", []string{"refill/Fixed periods are aligned"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"begins fixed periods with the first request", []string{"refill/Fixed periods are aligned"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			l := r.Limit
 			if l.Algorithm != bucket.Fixed {
 				return v.Take(l, now, r.Min, r.Max)
@@ -47,7 +47,7 @@ func timeFaults() []fault {
 			return store.Level{At: v.At, Used: next.Used}, d
 		})},
 		{"treats Fixed as Continuous", []string{"refill/a Fixed bucket fills when a period begins"}, tryTake(func(r *store.Request) { r.Limit.Algorithm = bucket.Continuous })},
-		{"never counts what a fixed bucket grants", []string{"rate/a Fixed period grants its capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"never counts what a fixed bucket grants", []string{"rate/a Fixed period grants its capacity"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if r.Limit.Algorithm == bucket.Fixed {
 				next = v

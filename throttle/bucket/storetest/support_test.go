@@ -151,12 +151,12 @@ func each(breakIt func(b *broken, handle int)) opener {
 // yield lets other goroutines work.
 func yield() { <-time.After(time.Microsecond) }
 
-// takes replaces Take.
-func takes(take taking) opener { return shared(func(s *storage) { s.take = take }) }
+// replacesTake replaces Take.
+func replacesTake(take taking) opener { return shared(func(s *storage) { s.take = take }) }
 
 // asks changes the request.
 func tryTake(change func(r *store.Request)) opener {
-	return takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+	return replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 		change(&r)
 		return v.Take(r.Limit, now, r.Min, r.Max)
 	})

@@ -1,9 +1,9 @@
 package storetest
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -12,11 +12,41 @@ import (
 func takeCases() []testCase {
 	return []testCase{
 		{"decides as Level.Take does", eachAlgorithm(takeAtRandom)},
-		{"grants between Min and Max", eachAlgorithm(takePartly)},
-		{"the whole capacity at once", eachAlgorithm(takeAll)},
-		{"a denial takes nothing", eachAlgorithm(denyForFree)},
-		{"a peek changes nothing", eachAlgorithm(peekForFree)},
-		{"handles share buckets", eachAlgorithm(takeByTurns)},
+		{"grants between Min and Max", play(10, takes(3, 5, 5, 5), takes(0, 1, 1, 4), takes(5, 9, 0, 4), takes(2, 9, 4, 0), takes(0, 9, 0, 0),
+			takes(1, math.MaxInt64, 0, 0), takes(1, math.MaxInt64, 10, 0).of("another"))},
+		{"the whole capacity at once", play(1000, takes(1000, 1000, 1000, 0), takes(1000, 1000, 0, 0), takes(1, 1, 0, 0))},
+		{"a denial takes nothing", play(5, slices.Concat(
+			some(takes(3, 3, 3, 2)), slices.Repeat(some(takes(3, 3, 0, 2)), 20),
+			some(takes(2, 2, 2, 0)), slices.Repeat(some(takes(1, 1, 0, 0)), 20), some(returns(1), takes(1, 1, 1, 0)))...)},
+		{"a peek changes nothing", play(3, peeks(3), peeks(3), takes(1, 1, 1, 2), peeks(2), peeks(2), takes(1, 1, 1, 1), peeks(1), peeks(1),
+			takes(1, 1, 1, 0), peeks(0), peeks(0))},
+		{"handles share buckets", play(4, takes(1, 1, 1, 3), takes(1, 1, 1, 2).by(1), takes(1, 1, 1, 1).by(2), takes(1, 1, 1, 0),
+			takes(1, 1, 0, 0).by(1), takes(1, 1, 0, 0).by(2), returns(2), takes(2, 2, 2, 0).by(1), resets().by(1), takes(4, 4, 4, 0).by(2))},
+	}
+}
+
+func returnCases() []testCase {
+	var much []move
+	for _, n := range []int64{4, 5, 6, 7, 1 << 40, math.MaxInt64 - 1, math.MaxInt64} {
+		much = append(much, takes(4, 4, 4, 2), returns(n), returns(n), peeks(6), takes(1, math.MaxInt64, 6, 0), takes(1, 1, 0, 0), resets())
+	}
+	return []testCase{
+		{"adds the returned tokens", play(20, takes(20, 20, 20, 0), returns(1), peeks(1), takes(1, 1, 1, 0), takes(1, 1, 0, 0),
+			returns(4), peeks(4), takes(4, 4, 4, 0), takes(1, 1, 0, 0))},
+		{"never exceeds the capacity", play(6, much...)},
+		{"to an unused bucket", play(3, returns(2), peeks(3), takes(1, 5, 3, 0), takes(1, 1, 0, 0))},
+		{"zero and negative tokens", play(5, takes(3, 3, 3, 2), returns(0), returns(-1), peeks(2), returns(-5), returns(math.MinInt64), peeks(2),
+			takes(2, 2, 2, 0), returns(0), takes(1, 1, 0, 0))},
+		{"changes one bucket only", play(3, takes(3, 3, 3, 0), takes(3, 3, 3, 0).of("another"), returns(2), peeks(0).of("another"), peeks(2))},
+		{"tokens of an earlier period are lost", returnTooLate},
+	}
+}
+
+func resetCases() []testCase {
+	return []testCase{
+		{"fills the bucket", play(3, slices.Repeat(some(takes(3, 3, 3, 0), takes(1, 1, 0, 0), resets(), peeks(3)), 3)...)},
+		{"of an unused bucket", play(3, resets(), takes(1, 4, 3, 0), resets().of("another"), resets().of("another"), takes(1, 4, 3, 0).of("another"))},
+		{"changes one bucket only", play(3, takes(3, 3, 3, 0), takes(2, 2, 2, 1).of("another"), resets(), peeks(1).of("another"), peeks(3))},
 	}
 }
 
@@ -41,135 +71,6 @@ func takeAtRandom(r *fixture, a bucket.Algorithm) {
 	}
 }
 
-func takePartly(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("partly "+a.String()), slowLimit(10, a)
-	r.expect("Take 3 to 5 of 10 tokens", r.take(r.Store, key, l, 3, 5), 5, 5)
-	r.expect("Take 0 to 1 of 5 tokens", r.take(r.Store, key, l, 0, 1), 1, 4)
-	r.expect("Take 5 to 9 of 4 tokens", r.take(r.Store, key, l, 5, 9), 0, 4)
-	r.expect("Take 2 to 9 of 4 tokens", r.take(r.Store, key, l, 2, 9), 4, 0)
-	r.expect("Take 0 to 9 of an empty bucket", r.take(r.Store, key, l, 0, 9), 0, 0)
-	r.expect("Take 1 to MaxInt64 of an empty bucket", r.take(r.Store, key, l, 1, math.MaxInt64), 0, 0)
-	other := r.key("very many " + a.String())
-	r.expect("Take 1 to MaxInt64 of 10 tokens", r.take(r.Store, other, l, 1, math.MaxInt64), 10, 0)
-}
-
-func takeAll(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("all "+a.String()), slowLimit(1000, a)
-	r.expect("Take of the whole capacity", r.take(r.Store, key, l, 1000, 1000), 1000, 0)
-	r.expect("Take of the whole capacity again", r.take(r.Store, key, l, 1000, 1000), 0, 0)
-	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-}
-
-func denyForFree(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("denied "+a.String()), slowLimit(5, a)
-	r.take(r.Store, key, l, 3, 3)
-	for range 20 {
-		r.expect("Take 3 of 2 tokens", r.take(r.Store, key, l, 3, 3), 0, 2)
-	}
-	r.expect("Take of the 2 tokens left, after denials", r.take(r.Store, key, l, 2, 2), 2, 0)
-	for range 20 {
-		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-	}
-	r.giveBack(r.Store, key, l, 1)
-	r.expect("Take of the token that was returned", r.take(r.Store, key, l, 1, 1), 1, 0)
-}
-
-// peekForFree peeks at unused, used and empty buckets.
-func peekForFree(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("peek "+a.String()), slowLimit(3, a)
-	for left := int64(3); left >= 0; left-- {
-		for range 3 {
-			r.expect("peek, which must not change the bucket", r.peek(r.Store, key, l), 0, left)
-		}
-		if left > 0 {
-			r.expect("Take after a peek", r.take(r.Store, key, l, 1, 1), 1, left-1)
-		}
-	}
-	if d := r.peek(r.Store, r.key("never used "+a.String()), l).decision; d.ResetAfter != 0 || d.RetryAfter != 0 {
-		r.Errorf("peek at an unused bucket: got %s, want a full bucket", describeDecision(d))
-	}
-}
-
-func takeByTurns(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("turns "+a.String()), slowLimit(12, a)
-	stores := append(r.Handles(2), r.Store)
-	for n := range 12 {
-		r.expect("Take by another handle than before", r.take(stores[n%3], key, l, 1, 1), 1, int64(11-n))
-	}
-	for _, s := range stores {
-		r.expect("Take 1 of an empty bucket", r.take(s, key, l, 1, 1), 0, 0)
-	}
-	r.giveBack(stores[0], key, l, 2)
-	r.expect("Take of tokens that another handle returned", r.take(stores[1], key, l, 2, 2), 2, 0)
-	r.reset(stores[1], key)
-	r.expect("Take after a Reset by another handle", r.take(stores[2], key, l, 12, 12), 12, 0)
-}
-
-func returnCases() []testCase {
-	return []testCase{
-		{"adds the returned tokens", eachAlgorithm(returnSome)},
-		{"never exceeds the capacity", eachAlgorithm(returnMuch)},
-		{"to an unused bucket", eachAlgorithm(returnToUnknown)},
-		{"zero and negative tokens", eachAlgorithm(returnNothing)},
-		{"changes one bucket only", eachAlgorithm(returnToOne)},
-		{"tokens of an earlier period are lost", returnTooLate},
-	}
-}
-
-func returnSome(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("some "+a.String()), slowLimit(20, a)
-	r.take(r.Store, key, l, 20, 20)
-	for n := int64(1); n < 5; n++ {
-		r.giveBack(r.Store, key, l, n)
-		r.expect("peek after a Return", r.peek(r.Store, key, l), 0, n)
-		r.expect("Take of the returned tokens", r.take(r.Store, key, l, n, n), n, 0)
-		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-	}
-}
-
-func returnMuch(r *fixture, a bucket.Algorithm) {
-	l := slowLimit(6, a)
-	for _, n := range []int64{4, 5, 6, 7, 1 << 40, math.MaxInt64 - 1, math.MaxInt64} {
-		key := r.key(a.String())
-		r.take(r.Store, key, l, 4, 4)
-		r.giveBack(r.Store, key, l, n)
-		r.giveBack(r.Store, key, l, n)
-		r.expect("peek after more tokens were returned than taken", r.peek(r.Store, key, l), 0, 6)
-		r.expect("Take of the whole capacity", r.take(r.Store, key, l, 1, math.MaxInt64), 6, 0)
-		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-		r.reset(r.Store, key)
-	}
-}
-
-func returnToUnknown(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("unknown "+a.String()), slowLimit(3, a)
-	r.giveBack(r.Store, key, l, 2)
-	r.expect("peek after a Return to an unused bucket", r.peek(r.Store, key, l), 0, 3)
-	r.expect("Take of more than the capacity after a Return to an unused bucket", r.take(r.Store, key, l, 1, 5), 3, 0)
-	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-}
-
-func returnNothing(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("nothing "+a.String()), slowLimit(5, a)
-	r.take(r.Store, key, l, 3, 3)
-	for _, n := range []int64{0, -1, -5, math.MinInt64} {
-		r.giveBack(r.Store, key, l, n)
-		r.expect("peek after 0 or fewer tokens were returned", r.peek(r.Store, key, l), 0, 2)
-	}
-	r.take(r.Store, key, l, 2, 2)
-	r.giveBack(r.Store, key, l, 0)
-	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-}
-
-func returnToOne(r *fixture, a bucket.Algorithm) {
-	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), slowLimit(3, a)
-	r.take(r.Store, one, l, 3, 3)
-	r.take(r.Store, other, l, 3, 3)
-	r.giveBack(r.Store, one, l, 2)
-	r.expect("peek at another bucket after a Return", r.peek(r.Store, other, l), 0, 0)
-	r.expect("peek after a Return", r.peek(r.Store, one, l), 0, 2)
-}
-
 // returnTooLate returns tokens of a period that has ended. The current period must not get them.
 func returnTooLate(r *fixture) {
 	l := bucket.Limit{Capacity: 4, Period: 40 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
@@ -181,41 +82,4 @@ func returnTooLate(r *fixture) {
 		r.take(r.Store, key, l, 1, 9)
 		r.take(r.Store, key, l, 1, 9)
 	}
-}
-
-func resetCases() []testCase {
-	return []testCase{
-		{"fills the bucket", eachAlgorithm(resetFills)},
-		{"of an unused bucket", resetUnknown},
-		{"changes one bucket only", eachAlgorithm(resetFillsOne)},
-	}
-}
-
-func resetFills(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("fills "+a.String()), slowLimit(3, a)
-	for range 3 {
-		r.expect("Take of the whole capacity", r.take(r.Store, key, l, 3, 3), 3, 0)
-		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
-		r.reset(r.Store, key)
-		r.expect("peek after a Reset", r.peek(r.Store, key, l), 0, 3)
-	}
-}
-
-func resetUnknown(r *fixture) {
-	l := slowLimit(3, bucket.Continuous)
-	for times := range 3 {
-		key := r.key(fmt.Sprint(times))
-		for range times {
-			r.reset(r.Store, key)
-		}
-		r.expect("Take of more than the capacity, after Resets of an unused bucket", r.take(r.Store, key, l, 1, 4), 3, 0)
-	}
-}
-
-func resetFillsOne(r *fixture, a bucket.Algorithm) {
-	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), slowLimit(3, a)
-	r.take(r.Store, one, l, 3, 3)
-	r.take(r.Store, other, l, 2, 2)
-	r.reset(r.Store, one)
-	r.expect("peek at another bucket after a Reset", r.peek(r.Store, other, l), 0, 1)
 }

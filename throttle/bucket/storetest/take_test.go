@@ -16,21 +16,21 @@ func takeFaults() []fault {
 				r.Limit = r.Limit.WithDefaults()
 			}
 		})},
-		{"charges for a denial", []string{"take/a denial takes nothing"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"charges for a denial", []string{"take/a denial takes nothing"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed {
 				next, _ = v.Take(r.Limit, now, 0, r.Max)
 			}
 			return next, d
 		})},
-		{"does not store a new limit after a denial", []string{"limit/a much faster rate"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"does not store a new limit after a denial", []string{"limit/a much faster rate"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed {
 				next = v
 			}
 			return next, d
 		})},
-		{"charges for a peek", []string{"take/a peek changes nothing"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"charges for a peek", []string{"take/a peek changes nothing"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			_, d := v.Take(r.Limit, now, r.Min, r.Max)
 			next, _ := v.Take(r.Limit, now, r.Min, max(1, r.Max))
 			return next, d
