@@ -165,102 +165,68 @@ func newJudge(seed uint64, c breaker.Config) *judge {
 	return j
 }
 
-// handle is one agent's way to the store.
-type handle struct {
-	judge *judge
-	owner string
-}
-
-func (h handle) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
-	return through(ctx, h, "Campaign", func(ctx context.Context, s *breaker.MemoryStore) (store.Lease, error) {
-		l, err := s.Campaign(ctx, c)
-		if l.Term < h.judge.term {
-			h.judge.blame("term %d after %d", l.Term, h.judge.term)
+// handle returns one agent's way to the store, with faults.
+func (j *judge) handle(owner string) store.Store {
+	return &proxy{via: func(ctx context.Context, op string, argument, answer any, call func(context.Context, store.Store) error) error {
+		j.mu.Lock()
+		kind, d := 0, time.Duration(j.rng.IntN(3000))*time.Microsecond
+		if j.dead[owner] {
+			kind = 1
+		} else if j.rng.Float64() < j.faults {
+			kind = 1 + j.rng.IntN(4)
 		}
-		h.judge.term = l.Term
-		return l, err
-	})
-}
-
-func (h handle) Resign(ctx context.Context, l store.Lease) error {
-	_, err := through(ctx, h, "Resign", func(ctx context.Context, s *breaker.MemoryStore) (int, error) { return 0, s.Resign(ctx, l) })
-	return err
-}
-
-func (h handle) Versions(ctx context.Context) (store.Versions, error) {
-	return through(ctx, h, "Versions", func(ctx context.Context, s *breaker.MemoryStore) (store.Versions, error) { return s.Versions(ctx) })
-}
-
-func (h handle) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
-	return through(ctx, h, "Load", func(ctx context.Context, s *breaker.MemoryStore) ([]store.Shard, error) { return s.Load(ctx, shards) })
-}
-
-func (h handle) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
-	return through(ctx, h, "Apply", func(ctx context.Context, s *breaker.MemoryStore) (store.Version, error) {
-		v, err := s.Apply(ctx, b)
-		if err != nil {
-			return v, err
+		j.mu.Unlock()
+		switch kind {
+		case 1:
+			return errNetwork
+		case 2:
+			d += 100 * time.Millisecond // longer than StoreTimeout, and done in the end
+		case 3:
+			<-ctx.Done()
+			return ctx.Err()
 		}
-		j := h.judge
-		if last := j.shards[b.Shard]; v.Epoch < last.Epoch || v.Epoch == last.Epoch && v.Number < last.Number {
-			j.blame("version %v after %v", v, last)
+		time.Sleep(d)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		err := call(context.WithoutCancel(ctx), j.inner)
+		if err == nil {
+			j.done(owner, argument, answer)
 		}
-		j.shards[b.Shard] = v
+		if kind == 4 {
+			return fmt.Errorf("%s: %w", op, errNetwork) // the answer is lost
+		}
+		return err
+	}}
+}
+
+// done judges what the store has done. The lock is held.
+func (j *judge) done(owner string, argument, answer any) {
+	switch a := answer.(type) {
+	case *store.Lease:
+		if a.Term < j.term {
+			j.blame("term %d after %d", a.Term, j.term)
+		}
+		j.term = a.Term
+	case *store.Version:
+		b := argument.(*store.Batch)
+		if last := j.shards[b.Shard]; a.Epoch < last.Epoch || a.Epoch == last.Epoch && a.Number < last.Number {
+			j.blame("version %v after %v", *a, last)
+		}
+		j.shards[b.Shard] = *a
 		for _, c := range b.Changes {
-			j.write(h.owner, c, b.Term)
+			j.write(owner, c, b.Term)
 		}
-		return v, nil
-	})
-}
-
-func (h handle) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
-	return through(ctx, h, "Probe", func(ctx context.Context, s *breaker.MemoryStore) ([]store.ProbeGrant, error) {
-		grants, err := s.Probe(ctx, requests)
-		for i, g := range grants {
-			r := requests[i]
-			key := fmt.Sprintf("%x %d %d %d %d", r.ID[:4], r.Generation, r.Since.UnixMicro(), time.Since(r.Since)/r.Every, h.judge.life)
-			if g.Granted > 0 && time.Since(r.Since) < 0 {
-				h.judge.blame("a probe granted before its time")
+	case *[]store.ProbeGrant:
+		for i, r := range argument.([]store.ProbeRequest) {
+			n, key := (*a)[i].Granted, fmt.Sprintf("%x %d %d %d %d", r.ID[:4], r.Generation, r.Since.UnixMicro(), time.Since(r.Since)/r.Every, j.life)
+			if n > 0 && time.Since(r.Since) < 0 {
+				j.blame("a probe granted before its time")
 			}
-			if h.judge.granted[key] += g.Granted; g.Granted > 0 && h.judge.granted[key] > h.judge.config.HalfOpenProbes {
-				h.judge.blame("%d probes granted to %s", h.judge.granted[key], key)
+			if j.granted[key] += n; n > 0 && j.granted[key] > j.config.HalfOpenProbes {
+				j.blame("%d probes granted to %s", j.granted[key], key)
 			}
 		}
-		return grants, err
-	})
-}
-
-func (h handle) Close() error { return nil }
-
-// through makes a call, with faults.
-func through[T any](ctx context.Context, h handle, op string, call func(context.Context, *breaker.MemoryStore) (T, error)) (T, error) {
-	j := h.judge
-	var none T
-	j.mu.Lock()
-	kind, d := 0, time.Duration(j.rng.IntN(3000))*time.Microsecond
-	if j.dead[h.owner] {
-		kind = 1
-	} else if j.rng.Float64() < j.faults {
-		kind = 1 + j.rng.IntN(4)
 	}
-	j.mu.Unlock()
-	switch kind {
-	case 1:
-		return none, errNetwork
-	case 2:
-		d += 100 * time.Millisecond // longer than StoreTimeout, and done in the end
-	case 3:
-		<-ctx.Done()
-		return none, ctx.Err()
-	}
-	time.Sleep(d)
-	j.mu.Lock()
-	answer, err := call(context.WithoutCancel(ctx), j.inner)
-	j.mu.Unlock()
-	if kind == 4 {
-		return none, fmt.Errorf("%s: %w", op, errNetwork) // the answer is lost
-	}
-	return answer, err
 }
 
 func pendingOf(w *written) []string {

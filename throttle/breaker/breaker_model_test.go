@@ -41,7 +41,7 @@ func (m *model) converge() {
 	var last string
 	for range 30 { // a change may come at any moment
 		c := m.config
-		c.Store = handle{m.judge, "new manager"}
+		c.Store = m.judge.handle("new manager")
 		fresh := agent(m.t, c)
 		if err := fresh.Refresh(m.t.Context()); err != nil {
 			m.t.Fatal(err)
@@ -143,7 +143,7 @@ func (m *model) poll(ctx context.Context, q breaker.PollQuery) (map[breaker.Key]
 func (m *model) birth() {
 	m.born++
 	owner, c := fmt.Sprintf("agent %d", m.born), m.config
-	c.Store = handle{m.judge, owner}
+	c.Store = m.judge.handle(owner)
 	c.OnStale = breaker.StalePolicy(m.rng.IntN(3))
 	a := agent(m.t, c)
 	m.fleet = append(m.fleet, living{a, owner, running(m.t, a)})
