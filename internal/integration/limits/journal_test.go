@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,8 @@ const (
 	back                  // what the limiter returned to the store, such as an answer after the timeout
 )
 
-// decision is a request and its answer. Its times are of the clock of the machine, as in the stores.
+// decision is a request and its answer. Its times are of the clock of the machine, as in the stores. It has a
+// fixed size, for the journal.
 type decision struct {
 	Outcome         outcome
 	Level           level
@@ -42,32 +44,6 @@ type decision struct {
 	Asked, Answered int64 // nanoseconds since 1970
 }
 
-const slotSize = 8 + 8 + 2*8
-
-func (d *decision) slot() []byte {
-	slot := append(make([]byte, 0, slotSize), byte(d.Outcome), byte(d.Level), byte(d.Source), d.Job, 0, 0)
-	if d.Then {
-		slot[4] = 1
-	}
-	slot = binary.LittleEndian.AppendUint16(slot, d.Who)
-	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Wanted))
-	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Granted))
-	for _, n := range []int64{d.Asked, d.Answered} {
-		slot = binary.LittleEndian.AppendUint64(slot, uint64(n))
-	}
-	return slot
-}
-
-func readSlot(slot []byte) decision {
-	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(slot[at:])) }
-	return decision{
-		Outcome: outcome(slot[0]), Level: level(slot[1]), Source: bucket.Source(slot[2]), Job: slot[3], Then: slot[4] != 0,
-		Who:    binary.LittleEndian.Uint16(slot[6:]),
-		Wanted: int32(binary.LittleEndian.Uint32(slot[8:])), Granted: int32(binary.LittleEndian.Uint32(slot[12:])),
-		Asked: number(16), Answered: number(24),
-	}
-}
-
 // journal is a file with a slot for each request. Its data survive a kill of the writer.
 type journal struct {
 	file *os.File
@@ -76,7 +52,7 @@ type journal struct {
 
 // begin records a request, and returns the function that records its answer.
 func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
-	at := (j.last.Add(1) - 1) * slotSize
+	at := (j.last.Add(1) - 1) * int64(binary.Size(d))
 	d.Outcome, d.Asked = pending, time.Now().UnixNano()
 	if err := j.write(at, d); err != nil {
 		return nil, err
@@ -92,7 +68,10 @@ func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
 }
 
 func (j *journal) write(at int64, d decision) error {
-	_, err := j.file.WriteAt(d.slot(), at)
+	slot, err := binary.Append(nil, binary.LittleEndian, d)
+	if err == nil {
+		_, err = j.file.WriteAt(slot, at)
+	}
 	return err
 }
 
@@ -102,13 +81,11 @@ func readJournal(name string) ([]decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	var used []decision
-	for ; len(text) >= slotSize; text = text[slotSize:] {
-		if d := readSlot(text); d.Outcome != nothing {
-			used = append(used, d)
-		}
+	all := make([]decision, len(text)/binary.Size(decision{}))
+	if _, err := binary.Decode(text, binary.LittleEndian, all); err != nil {
+		return nil, err
 	}
-	return used, nil
+	return slices.DeleteFunc(all, func(d decision) bool { return d.Outcome == nothing }), nil
 }
 
 // recorded is a store that records its answers.
