@@ -32,7 +32,7 @@ func TestPostgres(t *testing.T) {
 		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
 		pooled.last.Store(1000)
 		if testing.Short() {
-			sqlWorksAgain(t, pooled.fresh(t)())
+			breakerSteps(pooled.fresh(t)()).wantWorks(t)
 		} else {
 			storetest.Run(t, pooled.fresh)
 		}
@@ -66,7 +66,7 @@ func TestPostgres(t *testing.T) {
 		db := e.open(t, server.DSN(""))
 		e.exec(t, db, "CREATE SCHEMA ops")
 		b := e.store(t, db, sqlstore.BreakerConfig{Name: "b", Prefix: "ops.Select_"})
-		sqlWorksAgain(t, b)
+		breakerSteps(b).wantWorks(t)
 		e.exec(t, db, `SELECT 1 FROM ops."Select_breaker_lease"`)
 	})
 	t.Run("frozen, killed, started again", func(t *testing.T) { e.survivesFaults(t, server) })

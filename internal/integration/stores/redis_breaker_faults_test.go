@@ -15,7 +15,7 @@ import (
 // wantRedisRefused checks that these steps fail with the server's error, and that the others succeed.
 func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused ...string) {
 	t.Helper()
-	for name, step := range redisSteps(s) {
+	for name, step := range breakerSteps(s) {
 		err := step(t.Context())
 		if !slices.Contains(refused, name) {
 			if err != nil {
@@ -33,13 +33,13 @@ func TestRedis_Restarted(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")
 	server.Kill(t)
-	for name, step := range redisSteps(store) {
+	for name, step := range breakerSteps(store) {
 		if err := step(t.Context()); err == nil {
 			t.Errorf("%s: got no error without a server", name)
 		}
 	}
 	server.Restart(t)
-	wantRedisWorks(t, redisSteps(store))
+	breakerSteps(store).wantWorks(t)
 	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
 		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
 	}
@@ -103,19 +103,19 @@ func TestRedis_Full(t *testing.T) {
 	server.Do(t, "DEL", redisKey(63))
 	wantRedisRefused(t, store, "OOM", "campaign", "apply", "probe")
 	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
-	wantRedisWorks(t, redisSteps(store))
+	breakerSteps(store).wantWorks(t)
 }
 
 // TestRedis_ForeignKeys wants an error that names the key.
 func TestRedis_ForeignKeys(t *testing.T) {
 	server, client, store := newRedis(t)
-	wantRedisWorks(t, redisSteps(store))
+	breakerSteps(store).wantWorks(t)
 	for _, key := range client.Keys(t.Context(), "*").Val() {
 		client.Del(t.Context(), key)
 		client.LPush(t.Context(), key, "mine")
 	}
 	server.Do(t, "LPUSH", redisKey(1), "mine")
-	for name, step := range redisSteps(store) {
+	for name, step := range breakerSteps(store) {
 		if err := step(t.Context()); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !strings.Contains(err.Error(), "spillway:breaker:{b/") {
 			t.Errorf("%s: got error %v want WRONGTYPE and the key", name, err)
 		}
@@ -137,7 +137,7 @@ func TestRedis_Permissions(t *testing.T) {
 		options.Username, options.Password = name, "secret"
 		store := redisStore(t, redisClientWith(t, options), "b")
 		server.Do(t, "FLUSHALL")
-		wantRedisWorks(t, redisSteps(store))
+		breakerSteps(store).wantWorks(t)
 		writeRedis(t, store, 3, "x")
 		wantRedisRecord(t, store, 3, "x")
 		if name == "all" {

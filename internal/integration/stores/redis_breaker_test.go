@@ -16,8 +16,9 @@ import (
 // TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
 func TestRedis_RoundTrips(t *testing.T) {
 	_, client, store := newRedis(t)
-	bucket := redisBucketSteps(redisBucket(t, client, "b"))
-	wantRedisWorks(t, redisSteps(store), bucket) // the server knows the scripts after this
+	bucket := bucketSteps(redisBucket(t, client, "b"))
+	breakerSteps(store).wantWorks(t)
+	bucket.wantWorks(t) // the server knows the scripts after this
 	all := make([]int, breakerstore.NumShards)
 	for i := range all {
 		all[i] = i
@@ -63,7 +64,7 @@ func TestRedis_RoundTrips(t *testing.T) {
 // TestRedis_ProbesExpire checks that counters of probes have a time to live, and no other key has one.
 func TestRedis_ProbesExpire(t *testing.T) {
 	_, client, store := newRedis(t)
-	wantRedisWorks(t, redisSteps(store))
+	breakerSteps(store).wantWorks(t)
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 3 {
 		t.Fatalf("got keys %q, error %v want a lease, a shard and a counter", keys, err)

@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -66,45 +65,6 @@ func TestRedisBucket_LostNode(t *testing.T) {
 	t.Logf("healthy nodes: %d by the store, %d by the policy; lost node: %d by the store", byStore.Load(), byPolicy.Load(), lostByStore.Load())
 	if n := byStore.Load(); n == 0 || byPolicy.Load()*100 > n || lostByStore.Load() > 0 {
 		t.Error("want 99 % of the keys of healthy nodes by the store, and none of the lost node")
-	}
-}
-
-// TestRedisBucket_Flood asks for random keys with many callers. A key with few callers must stay
-// within twice its limit.
-func TestRedisBucket_Flood(t *testing.T) {
-	for _, callers := range []int{500, 2000} {
-		t.Run(strconv.Itoa(callers), func(t *testing.T) {
-			const limited, length = 20, 5 * time.Second
-			server := program.Redis(t)
-			l := redisLimiter(t, redisClient(t, server), bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), length)
-			defer cancel()
-			var granted, byPolicy, flood, floodByPolicy atomic.Int64
-			var all sync.WaitGroup
-			for i := range limited + callers {
-				all.Go(func() {
-					for n := 0; ctx.Err() == nil; n++ {
-						if i >= limited {
-							d, _ := l.Decide(ctx, strconv.Itoa(i)+" "+strconv.Itoa(n))
-							if flood.Add(1); d.Source == bucket.SourcePolicy {
-								floodByPolicy.Add(1)
-							}
-							continue
-						}
-						if d, _ := l.Decide(ctx, "limited"); d.Allowed {
-							if granted.Add(1); d.Source == bucket.SourcePolicy {
-								byPolicy.Add(1)
-							}
-						}
-					}
-				})
-			}
-			all.Wait()
-			t.Logf("limited key: %d granted, %d of them by the policy; flood: %d, %d by the policy", granted.Load(), byPolicy.Load(), flood.Load(), floodByPolicy.Load())
-			if n := granted.Load(); n > 2*60 {
-				t.Errorf("%d were granted, want at most twice 60", n)
-			}
-		})
 	}
 }
 

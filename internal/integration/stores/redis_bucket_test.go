@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -37,18 +36,6 @@ func newRedisBucket(t testing.TB, flags ...string) (*program.RedisServer, redis.
 // slowly returns a limit that refills nothing while a test runs.
 func slowly(capacity int64) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: 1, Period: 9 * time.Hour}
-}
-
-// redisBucketSteps returns a simple call of each method of a store.
-func redisBucketSteps(s store.Store) map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"take": func(ctx context.Context) error {
-			_, err := s.Take(ctx, store.Request{Key: "k", Limit: slowly(100), Min: 1, Max: 1})
-			return err
-		},
-		"return": func(ctx context.Context) error { return s.Return(ctx, "k", slowly(100), 1) },
-		"reset":  func(ctx context.Context) error { return s.Reset(ctx, "k") },
-	}
 }
 
 func wantRedisTake(t testing.TB, s store.Store, key string, l bucket.Limit, n int64, allowed bool) bucket.Decision {
@@ -145,7 +132,7 @@ func TestRedisBucket_Corrupt(t *testing.T) {
 	}
 	client.Del(t.Context(), redisBucketKey)
 	server.Do(t, "LPUSH", redisBucketKey, "mine")
-	for name, step := range redisBucketSteps(store) {
+	for name, step := range bucketSteps(store) {
 		if name == "reset" {
 			continue
 		}
@@ -184,7 +171,7 @@ func TestRedisBucket_Permissions(t *testing.T) {
 	options := redisstore.Options(server.Address)
 	options.Username, options.Password = "u", "secret"
 	store := redisBucket(t, redisClientWith(t, options), "b")
-	wantRedisWorks(t, redisBucketSteps(store))
+	bucketSteps(store).wantWorks(t)
 	wantRedisTake(t, store, "other", slowly(3), 3, true)
 	if err := store.Return(t.Context(), "other", slowly(3), 3); err != nil {
 		t.Errorf("Return: got error %v want none", err)

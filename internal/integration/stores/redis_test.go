@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -96,27 +97,6 @@ func wantRedisRecord(t testing.TB, s store.Store, shard int, data string) {
 	}
 }
 
-// redisSteps returns a simple call of each method of a store.
-func redisSteps(s store.Store) map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"campaign": func(ctx context.Context) error {
-			_, err := s.Campaign(ctx, store.Candidate{Owner: "me", TTL: time.Minute})
-			return err
-		},
-		"resign":   func(ctx context.Context) error { return s.Resign(ctx, store.Lease{Owner: "me", Term: 1}) },
-		"versions": func(ctx context.Context) error { _, err := s.Versions(ctx); return err },
-		"load":     func(ctx context.Context) error { _, err := s.Load(ctx, []int{0, 1}); return err },
-		"apply": func(ctx context.Context) error {
-			_, err := s.Apply(ctx, store.Batch{Shard: 63, Term: 1, Expect: store.Version{}, Changes: []store.Change{{Data: []byte("x")}}})
-			return err
-		},
-		"probe": func(ctx context.Context) error {
-			_, err := s.Probe(ctx, []store.ProbeRequest{{Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}})
-			return err
-		},
-	}
-}
-
 // redisTrips counts commands and round trips.
 type redisTrips struct {
 	mu                sync.Mutex
@@ -155,42 +135,6 @@ func (c *redisTrips) take() (commands, batches int) {
 	return commands, batches
 }
 
-// wantRedisEnds checks that a step ends with its context if the server does not answer.
-func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) {
-	t.Helper()
-	ended := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		ended <- step(ctx)
-	}()
-	late := time.NewTimer(program.Timeout)
-	defer late.Stop()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
-			t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
-		}
-	case <-late.C:
-		t.Fatalf("%s did not end with its context", name)
-	}
-}
-
-// wantRedisWorks waits until every step of some stores succeeds.
-func wantRedisWorks(t *testing.T, stores ...map[string]func(context.Context) error) {
-	t.Helper()
-	for _, steps := range stores {
-		for name, step := range steps {
-			program.Eventually(t, name+" works", func() string {
-				if err := step(t.Context()); err != nil && !errors.Is(err, store.ErrConflict) {
-					return err.Error()
-				}
-				return ""
-			})
-		}
-	}
-}
-
 // TestRedis_Frozen checks that every step of both stores ends with its context, also with long timeouts of sockets.
 func TestRedis_Frozen(t *testing.T) {
 	server := program.Redis(t)
@@ -198,18 +142,19 @@ func TestRedis_Frozen(t *testing.T) {
 	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
 	client := redis.NewUniversalClient(options)
 	defer client.Close()
-	all := []map[string]func(context.Context) error{redisSteps(redisStore(t, client, "b")), redisBucketSteps(redisBucket(t, client, "b"))}
-	wantRedisWorks(t, all...)
+	all := breakerSteps(redisStore(t, client, "b"))
+	maps.Copy(all, bucketSteps(redisBucket(t, client, "b")))
+	all.wantWorks(t)
 	server.Freeze(t)
 	for range 5 { // the first may have a connection; the others need new ones, which a frozen server does not accept
-		for _, steps := range all {
-			for name, step := range steps {
-				wantRedisEnds(t, name, step)
+		for name, err := range all.within(t, 20*time.Millisecond) {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
+				t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
 			}
 		}
 	}
 	server.Thaw(t)
-	wantRedisWorks(t, all...)
+	all.wantWorks(t)
 }
 
 // TestRedis_Protocols uses both stores with RESP2 and RESP3.
@@ -220,7 +165,8 @@ func TestRedis_Protocols(t *testing.T) {
 		options.Protocol = protocol
 		client := redisClientWith(t, options)
 		s := redisStore(t, client, fmt.Sprint(protocol))
-		wantRedisWorks(t, redisSteps(s), redisBucketSteps(redisBucket(t, client, "b")))
+		breakerSteps(s).wantWorks(t)
+		bucketSteps(redisBucket(t, client, "b")).wantWorks(t)
 		wantRedisWatched(t, s, func() { writeRedis(t, s, 1, "new") })
 	}
 }

@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -22,7 +21,7 @@ type sqlServer interface {
 // survivesFaults freezes, kills and restarts the server while stores use it.
 func (e *engine) survivesFaults(t *testing.T, server sqlServer) {
 	warm := e.store(t, e.open(t, e.dsn(t)), sqlstore.BreakerConfig{Name: "warm", Prefix: "fault_"})
-	sqlWorksAgain(t, warm) // so that it has connections
+	breakerSteps(warm).wantWorks(t) // so that it has connections
 	before, err := warm.Versions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -32,16 +31,16 @@ func (e *engine) survivesFaults(t *testing.T, server sqlServer) {
 		t.Fatal(err)
 	}
 	server.Freeze(t)
-	sqlFailsInTime(t, "frozen, with connections", func(ctx context.Context) map[string]error { return sqlSteps(ctx, warm) })
-	sqlFailsInTime(t, "frozen, without connections", func(ctx context.Context) map[string]error { return sqlSteps(ctx, cold) })
+	breakerSteps(warm).wantFails(t, "frozen, with connections")
+	breakerSteps(cold).wantFails(t, "frozen, without connections")
 	server.Thaw(t)
-	sqlWorksAgain(t, warm)
-	sqlWorksAgain(t, cold)
+	breakerSteps(warm).wantWorks(t)
+	breakerSteps(cold).wantWorks(t)
 
 	server.Kill(t)
-	sqlFailsInTime(t, "killed", func(ctx context.Context) map[string]error { return sqlSteps(ctx, warm) })
+	breakerSteps(warm).wantFails(t, "killed")
 	server.Restart(t)
-	sqlWorksAgain(t, warm)
+	breakerSteps(warm).wantWorks(t)
 	after, err := warm.Versions(t.Context())
 	if err != nil || after.Shards[5].Epoch != before.Shards[5].Epoch {
 		t.Errorf("after a restart: got %v %v want the epoch of %v", after.Shards[5], err, before.Shards[5])

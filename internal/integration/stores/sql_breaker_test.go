@@ -1,6 +1,7 @@
 package stores_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -236,8 +237,10 @@ func (e *engine) missesTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, steps := range []map[string]error{sqlSteps(t.Context(), b), bucketSteps(t.Context(), k)} {
-		for step, err := range steps {
+	all := bucketSteps(k)
+	all["sweep"] = func(ctx context.Context) error { _, err := k.Sweep(ctx); return err }
+	for _, steps := range []steps{breakerSteps(b), all} {
+		for step, err := range steps.within(t, program.Timeout) {
 			if !errors.Is(err, sqlstore.ErrNoTables) || !strings.Contains(err.Error(), "nobody_made_b") {
 				t.Errorf("%s: got %v want ErrNoTables and the table's name", step, err)
 			}

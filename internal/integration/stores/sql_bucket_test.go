@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -137,11 +136,6 @@ func (b buckets) put(t testing.TB, key string, v store.Level) {
 	}
 }
 
-// lasting returns a limit that refills nothing while a test runs.
-func lasting(capacity int64, a bucket.Algorithm) bucket.Limit {
-	return bucket.Limit{Capacity: capacity, Refill: max(1, capacity/10), Period: 366 * 24 * time.Hour, Algorithm: a}.WithDefaults()
-}
-
 // rows is how many buckets there are.
 func (b buckets) rows(t testing.TB) (n int) {
 	t.Helper()
@@ -149,18 +143,6 @@ func (b buckets) rows(t testing.TB) (n int) {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// bucketSteps are all that a store does, each once.
-func bucketSteps(ctx context.Context, b *sqlstore.Bucket) map[string]error {
-	_, take := b.Take(ctx, store.Request{Key: "k", Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1})
-	_, fixed := b.Take(ctx, store.Request{Key: "f", Limit: lasting(5, bucket.Fixed), Min: 1, Max: 1})
-	_, peek := b.Take(ctx, store.Request{Key: "k", Limit: lasting(5, bucket.Continuous)})
-	_, sweep := b.Sweep(ctx)
-	return map[string]error{
-		"take": take, "take of a fixed one": fixed, "peek": peek, "sweep": sweep,
-		"return": b.Return(ctx, "k", lasting(5, bucket.Continuous), 1), "reset": b.Reset(ctx, "k"),
-	}
 }
 
 // bucketsConform runs the suite of all stores. Each handle has connections of its own, and sweeps all the time.

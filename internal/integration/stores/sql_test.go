@@ -1,21 +1,17 @@
 package stores_test
 
 import (
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
-	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -82,56 +78,4 @@ func sqliteFile(file string) string {
 
 func newSQLite() *engine {
 	return newEngine(sqlstore.SQLite, "sqlite", func(t testing.TB) string { return sqliteFile(filepath.Join(t.TempDir(), "store.db")) })
-}
-
-// sqlSteps are all that a store does, each once.
-func sqlSteps(ctx context.Context, b store.Store) map[string]error {
-	_, campaign := b.Campaign(ctx, store.Candidate{Owner: "me", TTL: time.Minute})
-	_, versions := b.Versions(ctx)
-	_, load := b.Load(ctx, []int{0, 63})
-	_, apply := b.Apply(ctx, store.Batch{Shard: 5, Changes: []store.Change{{Data: []byte("x")}}})
-	_, probe := b.Probe(ctx, []store.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}})
-	return map[string]error{
-		"campaign": campaign, "versions": versions, "load": load, "apply": apply, "probe": probe,
-		"resign": b.Resign(ctx, store.Lease{Owner: "me", Term: 1}),
-	}
-}
-
-// sqlFailsInTime does each step with a context that ends soon, and wants errors before anything else changes.
-func sqlFailsInTime(t *testing.T, what string, steps func(context.Context) map[string]error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	done := make(chan map[string]error, 1)
-	go func() { done <- steps(ctx) }()
-	late := time.NewTimer(program.Timeout)
-	defer late.Stop()
-	select {
-	case errs := <-done:
-		for step, err := range errs {
-			if err == nil {
-				t.Errorf("%s: %s: got no error", what, step)
-			}
-		}
-	case <-late.C:
-		t.Fatalf("%s: the context has ended, and a step has not", what)
-	}
-}
-
-// sqlWorksAgain waits until the store answers.
-func sqlWorksAgain(t *testing.T, b store.Store) {
-	t.Helper()
-	program.Eventually(t, "the store answers", func() string {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		if _, err := b.Versions(ctx); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-	for step, err := range sqlSteps(t.Context(), b) {
-		if err != nil && !errors.Is(err, store.ErrConflict) {
-			t.Errorf("afterwards: %s: %v", step, err)
-		}
-	}
 }

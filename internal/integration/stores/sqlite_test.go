@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func TestSQLite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for step, err := range sqlSteps(t.Context(), b) {
+		for step, err := range breakerSteps(b).within(t, time.Minute) {
 			if err == nil || errors.Is(err, sqlstore.ErrNoTables) {
 				t.Errorf("%s: got %v want another error", step, err)
 			}
@@ -96,9 +95,7 @@ func (e *engine) waitsForWriters(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	b := e.store(t, e.open(t, "file:"+file+"?_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)"), sqlstore.BreakerConfig{Name: "b"})
 	tx := holdLock(t, e.open(t, sqliteFile(file)))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-	defer cancel()
-	for step, err := range sqlSteps(ctx, b) {
+	for step, err := range breakerSteps(b).within(t, 30*time.Minute) {
 		reads := step == "versions" || step == "load"
 		if reads != (err == nil) {
 			t.Errorf("%s: got %v", step, err)
@@ -107,7 +104,7 @@ func (e *engine) waitsForWriters(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	sqlWorksAgain(t, b)
+	breakerSteps(b).wantWorks(t)
 }
 
 func holdLock(t *testing.T, db *sql.DB) *sql.Tx {
