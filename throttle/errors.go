@@ -128,6 +128,9 @@ func MarkOverloaded(err error) error {
 func (e *rejectedError) Error() string { return e.err.Error() }
 func (e *rejectedError) Unwrap() error { return e.err }
 
+// MarkedRejected shows the mark to package breaker.
+func (e *rejectedError) MarkedRejected() {}
+
 // unmark removes the outermost mark of err.
 func unmark(err error) error {
 	if mark, ok := err.(*rejectedError); ok {

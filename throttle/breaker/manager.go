@@ -37,13 +37,12 @@ type Manager struct {
 	lease     atomic.Pointer[store.Lease] // last known lease
 	leading   atomic.Bool
 
-	polling      atomic.Bool  // a poll is running, even if its timeout has passed
-	notifying    atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
-	prober       prober
-	ends         sync.Pool // of permits
-	shedWrappers sync.Pool
-	notifyWake   chan struct{} // wakes notifyLoop
-	refreshWake  chan struct{} // wakes refreshLoop
+	polling     atomic.Bool  // a poll is running, even if its timeout has passed
+	notifying   atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
+	prober      prober
+	ends        sync.Pool     // of permits
+	notifyWake  chan struct{} // wakes notifyLoop
+	refreshWake chan struct{} // wakes refreshLoop
 
 	memory  *MemoryStore // nil if the store is shared
 	created time.Time
@@ -77,7 +76,6 @@ func New(c Config) (*Manager, error) {
 	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)
 	m.ends.New = func() any { return new(atomic.Uint64) }
-	m.shedWrappers.New = func() any { return new(besideShedError) }
 	for i := range m.shards {
 		m.shards[i].Store(&shard{index: i, records: map[store.RecordID]*record{}})
 	}

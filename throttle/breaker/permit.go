@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -97,38 +98,22 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 	if err == nil {
 		return throttle.Accepted
 	}
-	byDefault := throttle.DefaultClassify(ctx, err)
-	if c := m.config.Classify; c != nil && (byDefault != throttle.Rejected || !m.marked(ctx, err)) {
+	if c := m.config.Classify; c != nil && !marked(err) {
 		if o, ok := c(ctx, err); ok && (o < throttle.Shed || o == throttle.Overloaded) {
 			return o
 		}
 	}
-	if byDefault == throttle.Ignored {
+	if throttle.DefaultClassify(ctx, err) == throttle.Ignored {
 		return throttle.Ignored
 	}
 	return throttle.Rejected
 }
 
-// marked reports whether an error has the mark of [throttle.MarkRejected], which only package
-// throttle can see. DefaultClassify ignores every error that wraps ErrShed, except a marked one.
-func (m *Manager) marked(ctx context.Context, err error) bool {
-	b := m.shedWrappers.Get().(*besideShedError)
-	b.err = err
-	is := throttle.DefaultClassify(ctx, b) == throttle.Rejected
-	b.err = nil
-	m.shedWrappers.Put(b)
-	return is
+// marked reports whether an error has a mark of [throttle.MarkRejected] or [throttle.MarkOverloaded].
+func marked(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		MarkedRejected()
+	}](err)
+	return ok
 }
-
-// besideShedError joins an error with [throttle.ErrShed]. It is pooled, because failures come in
-// large numbers.
-type besideShedError struct{ err error }
-
-// Error returns the text of the error.
-func (b *besideShedError) Error() string { return b.err.Error() }
-
-// Is reports whether target is [throttle.ErrShed].
-func (b *besideShedError) Is(target error) bool { return target == throttle.ErrShed }
-
-// Unwrap returns the error.
-func (b *besideShedError) Unwrap() error { return b.err }
