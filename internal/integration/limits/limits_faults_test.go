@@ -98,8 +98,8 @@ func frozen(t *testing.T, e engine, server freezable, timeout time.Duration) {
 	f.awaitGrants(t)
 	t.Logf("frozen for %v; the store grants again after %v", time.Duration(to-from), time.Duration(time.Now().UnixNano()-to))
 	f.checkCounts(t, f.stop(t))
-	f.checkClosed(t, from, to)
-	f.checkOpen(t, from, to)
+	f.checkFrozen(t, "closed", func(d decision) bool { return !granted(d) }, from, to)
+	f.checkFrozen(t, "open", func(d decision) bool { return granted(d) && !fromStore(d) }, from, to)
 	f.checkShare(t, from, to)
 	for _, j := range f.Jobs {
 		f.checkStore(t, j, 0)
@@ -157,22 +157,14 @@ func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
 	return tokens
 }
 
-func (f *fleet) checkClosed(t *testing.T, from, to int64) {
+// checkFrozen checks the answers that a policy gave while the store was frozen.
+func (f *fleet) checkFrozen(t *testing.T, name string, want func(decision) bool, from, to int64) {
 	t.Helper()
-	h := f.all(t, "closed", byCaller).that(within(from, to))
-	if fault := h.notClosed(); fault != "" {
-		t.Errorf("closed: %s", fault)
+	h := f.all(t, name, byCaller).that(within(from, to))
+	if n := len(h.that(want)); n < len(h) || n == 0 {
+		t.Errorf("%s: %d of %d answers are as the policy gives them", name, n, len(h))
 	}
-	t.Logf("closed: %d answers while frozen", len(h))
-}
-
-func (f *fleet) checkOpen(t *testing.T, from, to int64) {
-	t.Helper()
-	h := f.all(t, "open", byCaller).that(within(from, to))
-	if fault := h.notOpen(); fault != "" {
-		t.Errorf("open: %s", fault)
-	}
-	t.Logf("open: %d answers while frozen", len(h))
+	t.Logf("%s: %d answers while frozen", name, len(h))
 }
 
 // checkShare checks that each process grants at most its share of the limit, so that processes and store
@@ -180,8 +172,12 @@ func (f *fleet) checkOpen(t *testing.T, from, to int64) {
 func (f *fleet) checkShare(t *testing.T, from, to int64) {
 	t.Helper()
 	j := f.Jobs[slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == "share" })]
+	share := f.judge(j)
+	share.limit.Capacity /= processes
+	share.limit.Period *= processes
 	for _, name := range f.names() {
-		if fault := f.judge(j).aboveShare(f.answers(t, name, j.Name, byCaller)); fault != "" {
+		own := f.answers(t, name, j.Name, byCaller).that(func(d decision) bool { return !fromStore(d) })
+		if fault := share.tooMuch(own, 0); fault != "" {
 			t.Errorf("share: %s granted %s", name, fault)
 		}
 	}
@@ -197,29 +193,6 @@ func (f *fleet) checkShare(t *testing.T, from, to int64) {
 		t.Errorf("share: %d of %d were granted while the store was frozen", n, len(h))
 	}
 	t.Logf("share: %d answers while frozen, of which %d grants", len(h), len(h.that(granted)))
-}
-
-// notClosed reports grants among answers that were given while the store was frozen.
-func (h history) notClosed() string {
-	if n := len(h.that(granted)); n > 0 || len(h) == 0 {
-		return fmt.Sprintf("%d of %d were granted while the store was frozen, want none", n, len(h))
-	}
-	return ""
-}
-
-// notOpen reports missing grants of the policy among answers that were given while the store was frozen.
-func (h history) notOpen() string {
-	if n := len(h.that(func(d decision) bool { return granted(d) && !fromStore(d) })); n < len(h) || n == 0 {
-		return fmt.Sprintf("%d of %d were granted by the policy while the store was frozen, want all", n, len(h))
-	}
-	return ""
-}
-
-// aboveShare reports grants of a process above its share of the limit.
-func (j judge) aboveShare(h history) string {
-	j.limit.Capacity /= processes
-	j.limit.Period *= processes
-	return j.tooMuch(h.that(func(d decision) bool { return !fromStore(d) }), 0)
 }
 
 // flushed checks that lost buckets are full again, once.
