@@ -1,7 +1,6 @@
 package bucket_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -9,12 +8,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestErrors checks which sentinels each error is, and how a throttle and a backoff classify it.
 func TestErrors(t *testing.T) {
-	store := gone{}
+	store := newFailing()
 	limit := bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}
 	lost := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.FailClosed, StoreTimeout: time.Minute})
 	shared := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3, StoreTimeout: time.Minute})
@@ -62,14 +60,3 @@ func TestErrors(t *testing.T) {
 		t.Errorf("the reason: got %v of %q", why, err)
 	}
 }
-
-// gone is a store that fails in all that it does.
-type gone struct{ store.Store }
-
-func (gone) Take(context.Context, store.Request) (bucket.Decision, error) {
-	return bucket.Decision{}, errDown
-}
-
-func (gone) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
-
-func (gone) Reset(context.Context, string) error { return errDown }

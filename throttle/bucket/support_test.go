@@ -57,11 +57,22 @@ func (r *remote) Take(ctx context.Context, q store.Request) (bucket.Decision, er
 	return r.Store.Take(ctx, q)
 }
 
-func (r *remote) Reset(ctx context.Context, key string) error {
+func (r *remote) failure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil {
-		return r.err
+	return r.err
+}
+
+func (r *remote) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+	if err := r.failure(); err != nil {
+		return err
+	}
+	return r.Store.Return(ctx, key, l, n)
+}
+
+func (r *remote) Reset(ctx context.Context, key string) error {
+	if err := r.failure(); err != nil {
+		return err
 	}
 	return r.Store.Reset(ctx, key)
 }

@@ -26,22 +26,19 @@ import (
 // crowdVariable has the crowd of TestCrowdOfProcess.
 const crowdVariable = "SPILLWAY_TEST_CROWD"
 
-// crowd is the callers of one process, and what they ask for.
+// crowd is the callers of one process, who take one token at a time.
 type crowd struct {
 	Engine, DSN string
 	Pool, Keys  int
-	Callers     int // of Take, for one token
-	Small       int // of Wait, for one token
-	Large       int // of Wait, for ten tokens
+	Callers     int
 	Limit       bucket.Limit
 	Length      time.Duration
 }
 
 // crowdResult is what a crowd got.
 type crowdResult struct {
-	Took                     []time.Duration // of each Take
-	ByPolicy                 int
-	SmallTokens, LargeTokens int
+	Took     []time.Duration // of each Take
+	ByPolicy int
 }
 
 // BenchmarkCallers measures the takes of several processes, with the default settings. Choose a case by its
@@ -62,24 +59,6 @@ func BenchmarkCallers(b *testing.B) {
 					})
 				}
 			}
-		}
-	})
-}
-
-// BenchmarkWaiters measures which tokens 16 waiters for one and two for ten get in 20 s.
-func BenchmarkWaiters(b *testing.B) {
-	eachStore(b, func(b *testing.B, c crowd) {
-		c.Limit, c.Pool, c.Keys, c.Length = bucket.PerSecond(40), 8, 1, 20*time.Second
-		small, mixed, large := c, c, c
-		small.Small, mixed.Small, mixed.Large, large.Large = 8, 5, 1, 2
-		third := c
-		third.Small = 6
-		for name, crowds := range map[string][]crowd{"mixed": {third, mixed, mixed}, "apart": {small, small, large}} {
-			b.Run(name, func(b *testing.B) {
-				r := c.run(b, crowds)
-				b.ReportMetric(float64(r.SmallTokens), "small-tokens")
-				b.ReportMetric(float64(r.LargeTokens), "large-tokens")
-			})
 		}
 	})
 }
@@ -127,8 +106,6 @@ func (c crowd) run(b *testing.B, crowds []crowd) (sum crowdResult) {
 			defer mu.Unlock()
 			sum.Took = append(sum.Took, r.Took...)
 			sum.ByPolicy += r.ByPolicy
-			sum.SmallTokens += r.SmallTokens
-			sum.LargeTokens += r.LargeTokens
 		})
 	}
 	all.Wait()
@@ -184,19 +161,6 @@ func TestCrowdOfProcess(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			r.Took, r.ByPolicy = append(r.Took, took...), r.ByPolicy+byPolicy
-		})
-	}
-	for i := range c.Small + c.Large {
-		n, tokens := int64(1), &r.SmallTokens
-		if i >= c.Small {
-			n, tokens = 10, &r.LargeTokens
-		}
-		all.Go(func() {
-			for l.Wait(ctx, "waited for", n) == nil {
-				mu.Lock()
-				*tokens += int(n)
-				mu.Unlock()
-			}
 		})
 	}
 	all.Wait()

@@ -60,12 +60,8 @@ func (e *engine) exec(t testing.TB, db *sql.DB, statement string, args ...any) {
 
 func (e *engine) insert(t testing.TB, db *sql.DB, table string, base time.Time, some []delivery) {
 	t.Helper()
-	var places strings.Builder
 	var args []any
 	for i, d := range some {
-		if i > 0 {
-			places.WriteString(", ")
-		}
 		at := base.Add(-d.age).UTC()
 		row := []any{
 			d.tenant, d.endpoint, d.status, d.agent, at.Format("2006-01-02 15:04:05.000000"), at.Format("2006-01-02 15:04:05.000000"),
@@ -79,21 +75,10 @@ func (e *engine) insert(t testing.TB, db *sql.DB, table string, base time.Time, 
 				"2006-01-02 15:04:05", "2006-01-02T15:04:05.000Z", "2006-01-02 15:04:05.999999 -0700 MST", "2006-01-02 15:04:05.000+00:00",
 			}[i%4])
 		}
-		places.WriteString("(")
-		for k := range row {
-			if k > 0 {
-				places.WriteString(", ")
-			}
-			if e.dialect == sqlstore.PostgreSQL {
-				fmt.Fprintf(&places, "$%d", len(args)+k+1)
-			} else {
-				places.WriteString("?")
-			}
-		}
-		places.WriteString(")")
 		args = append(args, row...)
 	}
-	e.exec(t, db, "INSERT INTO "+table+" VALUES "+places.String(), args...)
+	rows := strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?, ?)", len(some))
+	e.exec(t, db, e.query("INSERT INTO "+table+" VALUES "+rows[2:]), args...)
 }
 
 // counts returns the expected result of a poll.

@@ -66,17 +66,7 @@ func (b buckets) step() time.Duration {
 
 func (b buckets) forgets() bool { return false }
 
-// query writes a query's parameters as the database wants them.
-func (b buckets) query(q string) string {
-	q = strings.ReplaceAll(q, "{bucket}", b.table)
-	if b.e.dialect != sqlstore.PostgreSQL {
-		return q
-	}
-	for n := 1; strings.Contains(q, "?"); n++ {
-		q = strings.Replace(q, "?", fmt.Sprintf("$%d", n), 1)
-	}
-	return q
-}
+func (b buckets) query(q string) string { return b.e.query(strings.ReplaceAll(q, "{bucket}", b.table)) }
 
 // now is the database's time. That of PostgreSQL and MariaDB is asked for in another way than the store does.
 func (b buckets) now(t testing.TB) int64 {

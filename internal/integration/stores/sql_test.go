@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,6 +49,21 @@ func (e *engine) open(t testing.TB, dsn string) *sql.DB {
 		db.SetMaxOpenConns(1)
 	}
 	return db
+}
+
+// query writes a query's parameters as the database wants them.
+func (e *engine) query(q string) string {
+	if e.dialect != sqlstore.PostgreSQL {
+		return q
+	}
+	var numbered strings.Builder
+	for n, part := range strings.Split(q, "?") {
+		if n > 0 {
+			fmt.Fprintf(&numbered, "$%d", n)
+		}
+		numbered.WriteString(part)
+	}
+	return numbered.String()
 }
 
 // store returns a handle on a breaker's store, with its tables.
