@@ -9,7 +9,6 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
-	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
 // wantRedisRefused checks that these steps fail with the server's error, and that the others succeed.
@@ -126,16 +125,9 @@ func TestRedis_ForeignKeys(t *testing.T) {
 // not use the channels either.
 func TestRedis_Permissions(t *testing.T) {
 	server := program.Redis(t)
-	rights := strings.Fields("+@connection +eval +evalsha +time +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe")
+	const rights = "+@connection +eval +evalsha +time +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe"
 	for name, channels := range map[string]string{"all": "&spillway:breaker:*", "quiet": "resetchannels"} {
-		user := []any{"ACL", "SETUSER", name, "on", ">secret", "~spillway:breaker:*", "resetchannels", channels}
-		for _, right := range rights {
-			user = append(user, right)
-		}
-		server.Do(t, user...)
-		options := redisstore.Options(server.Address)
-		options.Username, options.Password = name, "secret"
-		store := redisStore(t, redisClientWith(t, options), "b")
+		store := redisStore(t, redisUser(t, server, name, rights, "~spillway:breaker:*", "resetchannels", channels), "b")
 		server.Do(t, "FLUSHALL")
 		breakerSteps(store).wantWorks(t)
 		writeRedis(t, store, 3, "x")

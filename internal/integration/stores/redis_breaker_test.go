@@ -11,6 +11,8 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstoretest "github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
 // TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
@@ -82,16 +84,21 @@ func TestRedis_ProbesExpire(t *testing.T) {
 
 var _ redis.Hook = (*redisTrips)(nil)
 
-// TestRedis_Conformance runs the suite of all stores on a server and on a cluster. Each storage is a
+// TestRedis_Conformance runs the suites of all stores on a server and on a cluster. Each storage is a
 // name, each handle a client.
 func TestRedis_Conformance(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
+		t.Run(kind+", breaker", func(t *testing.T) {
 			storages := 0
 			storetest.Run(t, func(t *testing.T) func() breakerstore.Store {
 				storages++
 				name := fmt.Sprintf("storage {%d}/\x00\xff", storages)
 				return func() breakerstore.Store { return redisStore(t, redisClient(t, servers...), name) }
+			})
+		})
+		t.Run(kind+", bucket", func(t *testing.T) {
+			bucketstoretest.Run(t, func(t *testing.T) func() bucketstore.Store {
+				return func() bucketstore.Store { return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}") }
 			})
 		})
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
-	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
@@ -90,18 +89,6 @@ func TestRedisBucket_LongFill(t *testing.T) {
 	}
 }
 
-// TestRedisBucket_Conformance runs the suite of all stores on a server and on a cluster. Each handle
-// has its own client.
-func TestRedisBucket_Conformance(t *testing.T) {
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) func() store.Store {
-				return func() store.Store { return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}") }
-			})
-		})
-	}
-}
-
 // redisBucketKey is the key of the bucket "k" of the store "b".
 const redisBucketKey = "spillway:bucket:b:k"
 
@@ -162,15 +149,8 @@ func TestRedisBucket_Full(t *testing.T) {
 
 // TestRedisBucket_Permissions runs with a user that has only the documented permissions.
 func TestRedisBucket_Permissions(t *testing.T) {
-	server := program.Redis(t)
-	user := []any{"ACL", "SETUSER", "u", "on", ">secret", "~spillway:bucket:*", "resetchannels"}
-	for right := range strings.FieldsSeq("+@connection +eval +evalsha +time +get +set +del") {
-		user = append(user, right)
-	}
-	server.Do(t, user...)
-	options := redisstore.Options(server.Address)
-	options.Username, options.Password = "u", "secret"
-	store := redisBucket(t, redisClientWith(t, options), "b")
+	client := redisUser(t, program.Redis(t), "u", "+@connection +eval +evalsha +time +get +set +del", "~spillway:bucket:*", "resetchannels")
+	store := redisBucket(t, client, "b")
 	bucketSteps(store).wantWorks(t)
 	wantRedisTake(t, store, "other", slowly(3), 3, true)
 	if err := store.Return(t.Context(), "other", slowly(3), 3); err != nil {

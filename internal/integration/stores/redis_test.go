@@ -40,6 +40,19 @@ func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.Univer
 	return client
 }
 
+// redisUser returns a client of a new user, who has only these rights.
+func redisUser(t testing.TB, server *program.RedisServer, name, rights string, more ...any) redis.UniversalClient {
+	t.Helper()
+	user := append([]any{"ACL", "SETUSER", name, "on", ">secret"}, more...)
+	for right := range strings.FieldsSeq(rights) {
+		user = append(user, right)
+	}
+	server.Do(t, user...)
+	options := redisstore.Options(server.Address)
+	options.Username, options.Password = name, "secret"
+	return redisClientWith(t, options)
+}
+
 func redisStore(t testing.TB, client redis.UniversalClient, name string) *redisstore.Breaker {
 	t.Helper()
 	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: name})
