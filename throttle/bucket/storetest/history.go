@@ -110,10 +110,13 @@ func (s recordingStore) Reset(ctx context.Context, key string) error {
 }
 
 func historyCases() []testCase {
+	const workers, each = 6, 30
+	refills := bucket.Limit{Capacity: 12, Refill: 1, Period: 10 * time.Millisecond}
+	periods := bucket.Limit{Capacity: 40, Period: 60 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	return []testCase{
-		{"is linearizable", eachAlgorithm(historyOfLasting)},
-		{"is linearizable while tokens are added", historyOfRefills},
-		{"is linearizable across periods", historyOfPeriods},
+		{"is linearizable", eachAlgorithm(func(r *fixture, a bucket.Algorithm) { r.runHistories(workload{slowLimit(12, a), workers, each}) })},
+		{"is linearizable while tokens are added", func(r *fixture) { r.runHistories(workload{refills, workers, each}) }},
+		{"is linearizable across periods", func(r *fixture) { r.runHistories(workload{periods, workers, each}) }},
 	}
 }
 
@@ -171,17 +174,4 @@ func (r *fixture) runHistories(sc workload) {
 	for seed := range uint64(histories) {
 		r.runHistory(handles, sc, seed)
 	}
-}
-
-func historyOfLasting(r *fixture, a bucket.Algorithm) {
-	r.runHistories(workload{limit: slowLimit(12, a), workers: 6, each: 30})
-}
-
-func historyOfRefills(r *fixture) {
-	r.runHistories(workload{limit: bucket.Limit{Capacity: 12, Refill: 1, Period: 10 * time.Millisecond}, workers: 6, each: 30})
-}
-
-func historyOfPeriods(r *fixture) {
-	l := bucket.Limit{Capacity: 40, Period: 60 * time.Millisecond, Algorithm: bucket.Fixed}
-	r.runHistories(workload{limit: l.WithDefaults(), workers: 6, each: 30})
 }
