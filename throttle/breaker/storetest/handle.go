@@ -12,15 +12,6 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-func handleCases() []testCase {
-	return []testCase{
-		{"Close keeps other handles", closeLeavesOthers},
-		{"Close twice", closeTwice},
-		{"calls leave no goroutine", func(r *fixture) { r.UseLeavesNoGoroutine(r.useAll) }},
-		{"Close leaves no goroutine", func(r *fixture) { r.CloseLeavesNoGoroutine(r.useAll) }},
-	}
-}
-
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
 	a := r.lead(first, "a", long, 0, "there is no leader")
@@ -49,14 +40,6 @@ func (r *fixture) useAll(s store.Store) {
 		if r.awaitChange(w, s, 1) == nil { // the cases of Watch check the error
 			r.stop(w)
 		}
-	}
-}
-
-func contextCases() []testCase {
-	return []testCase{
-		{"canceled before the call", func(r *fixture) { r.endedContext(kit.Canceled(r.Context())) }},
-		{"past its deadline", func(r *fixture) { r.endedContext(kit.Overdue(r.Context())) }},
-		{"canceled during the call", canceledMeanwhile},
 	}
 }
 

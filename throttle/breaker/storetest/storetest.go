@@ -46,9 +46,9 @@ func suite() kit.Suite[store.Store, *fixture] {
 		{Name: "race", Cases: raceCases()},
 		{Name: "probe", Cases: probeCases()},
 		{Name: "budget", Cases: budgetCases()},
-		{Name: "context", Cases: contextCases()},
+		{Name: "context", Cases: kit.ContextCases((*fixture).endedContext, canceledMeanwhile)},
 		{Name: "watch", Cases: watchCases()},
-		{Name: "handle", Cases: handleCases()},
+		{Name: "handle", Cases: kit.HandleCases(closeLeavesOthers, closeTwice, (*fixture).useAll)},
 	}}
 }
 

@@ -10,15 +10,6 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-func handleCases() []testCase {
-	return []testCase{
-		{"Close keeps buckets and other handles", closeLeavesOthers},
-		{"Close twice", closeTwice},
-		{"calls leave no goroutine", func(r *fixture) { r.UseLeavesNoGoroutine(r.useAll) }},
-		{"Close leaves no goroutine", func(r *fixture) { r.CloseLeavesNoGoroutine(r.useAll) }},
-	}
-}
-
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
 	key, l := r.key("others"), slowLimit(5, bucket.Continuous)
@@ -38,14 +29,6 @@ func closeTwice(r *fixture) {
 
 func (r *fixture) useAll(s store.Store) {
 	r.UseAll(s, methods(r.key("used"), slowLimit(1000, bucket.Continuous)))
-}
-
-func contextCases() []testCase {
-	return []testCase{
-		{"canceled before the call", func(r *fixture) { r.endedContext(kit.Canceled(r.Context())) }},
-		{"past its deadline", func(r *fixture) { r.endedContext(kit.Overdue(r.Context())) }},
-		{"canceled during the call", canceledMeanwhile},
-	}
 }
 
 type method = kit.Method[store.Store]

@@ -32,7 +32,7 @@ func handleFaults() []fault {
 			}
 			return next, d
 		})},
-		{"fills all buckets when it is closed", []string{"handle/Close keeps buckets and other handles"}, each(func(b *broken, _ int) {
+		{"fills all buckets when it is closed", []string{"handle/Close keeps other handles"}, each(func(b *broken, _ int) {
 			b.closing = func() error {
 				b.mu.Lock()
 				defer b.mu.Unlock()

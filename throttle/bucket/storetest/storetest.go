@@ -59,8 +59,8 @@ func groups() []kit.Group[*fixture] {
 		{Name: "race", Cases: raceCases()},
 		{Name: "rate", Cases: rateCases()},
 		{Name: "history", Cases: historyCases()},
-		{Name: "context", Cases: contextCases()},
-		{Name: "handle", Cases: handleCases()},
+		{Name: "context", Cases: kit.ContextCases((*fixture).endedContext, canceledMeanwhile)},
+		{Name: "handle", Cases: kit.HandleCases(closeLeavesOthers, closeTwice, (*fixture).useAll)},
 	}
 }
 

@@ -11,18 +11,41 @@ type Method[S any] struct {
 	Call func(context.Context, S) error
 }
 
-// Canceled returns a context that is canceled.
-func Canceled(parent context.Context) context.Context {
+// ContextCases returns the cases of contexts that end before a call, or during it.
+func ContextCases[F T](ended func(F, context.Context), during func(F)) []Case[F] {
+	return []Case[F]{
+		{"canceled before the call", func(f F) { ended(f, canceled(f.Context())) }},
+		{"past its deadline", func(f F) {
+			ctx, cancel := context.WithDeadline(f.Context(), time.Now().Add(-time.Second))
+			cancel()
+			ended(f, ctx)
+		}},
+		{"canceled during the call", during},
+	}
+}
+
+// canceled returns a context that is canceled.
+func canceled(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	cancel()
 	return ctx
 }
 
-// Overdue returns a context that is past its deadline.
-func Overdue(parent context.Context) context.Context {
-	ctx, cancel := context.WithDeadline(parent, time.Now().Add(-time.Second))
-	cancel()
-	return ctx
+// user is the part of a [Fixture] that counts goroutines.
+type user[S any] interface {
+	T
+	UseLeavesNoGoroutine(use func(S))
+	CloseLeavesNoGoroutine(use func(S))
+}
+
+// HandleCases returns the cases of handles that are used and closed.
+func HandleCases[S any, F user[S]](others, twice func(F), use func(F, S)) []Case[F] {
+	return []Case[F]{
+		{"Close keeps other handles", others},
+		{"Close twice", twice},
+		{"calls leave no goroutine", func(f F) { f.UseLeavesNoGoroutine(func(s S) { use(f, s) }) }},
+		{"Close leaves no goroutine", func(f F) { f.CloseLeavesNoGoroutine(func(s S) { use(f, s) }) }},
+	}
 }
 
 // Returns calls a method and returns its error. It stops the case if the method does not return.
@@ -75,7 +98,7 @@ func (f *Fixture[S]) CloseTwice(s S) {
 // UseAll calls every method, and once more with a context that has ended.
 func (f *Fixture[S]) UseAll(s S, methods []Method[S]) {
 	f.Helper()
-	ended := Canceled(f.Context())
+	ended := canceled(f.Context())
 	for _, m := range methods {
 		f.Must(f.Returns(f.Context(), s, m), "%s", m.Name)
 		_ = f.Returns(ended, s, m) // RejectsEnded checks the error
