@@ -111,5 +111,4 @@ func (b *BackOff) Succeeded() {
 	}
 }
 
-// valid reports whether the Responsive of b came from New.
 func (b *BackOff) valid() bool { return b != nil && b.responsive.valid() }

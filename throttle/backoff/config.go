@@ -91,7 +91,6 @@ type Config struct {
 	Hooks Hooks
 }
 
-// withDefaults returns a copy whose zero fields are replaced by their defaults.
 func (c Config) withDefaults() Config {
 	preset := Config{
 		InitialInterval: 100 * time.Microsecond, MaxInterval: 30 * time.Second,
@@ -115,7 +114,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// classify returns the outcome of a call from its error.
 func (c *Config) classify(err error) Outcome {
 	byDefault := Classify(err)
 	if err != nil && c.Classify != nil && (!byDefault.IsThrottled() || !isMarked(err)) {
@@ -130,7 +128,6 @@ func (c *Config) classify(err error) Outcome {
 // can see: an error with [throttle.ErrShed] is ignored, except a marked one.
 func isMarked(err error) bool { return Classify(errors.Join(err, throttle.ErrShed)).IsThrottled() }
 
-// validate returns an error for every invalid field of a Config with defaults.
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "backoff: Config"}
 	e.Name("Name", c.Name)

@@ -10,10 +10,8 @@ import (
 // errors.Is(err, [throttle.ErrShed]) is true for it too, because the call was not made.
 var ErrClosed error = &shedError{"backoff: closed"}
 
-// errNil is the error of methods of a nil or zero Responsive.
 var errNil = errors.New("backoff: nil or zero Responsive: make one with New")
 
-// errNoFunction is the error of Do with a nil function.
 var errNoFunction = errors.New("backoff: nil function")
 
 // shedError is the error of a call that was not made. It matches throttle.ErrShed.

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// logInterval is the shortest time between two warnings about one Responsive.
 const logInterval = time.Minute
 
 // LogHooks returns hooks that log when the delay is at its maximum, Config.MaxInterval. The service
@@ -63,7 +62,6 @@ func (l *maximumLog) stepped(step StepEvent) {
 	}
 }
 
-// episodeOf returns the episode of r, or nil if r is closed.
 func (l *maximumLog) episodeOf(r *Responsive) *episode {
 	if r.closing.Load() {
 		return nil

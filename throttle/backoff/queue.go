@@ -16,7 +16,6 @@ type queue struct {
 	gap     time.Duration
 }
 
-// waiter is one call in the queue.
 type waiter struct {
 	wake chan struct{} // buffered; a value means: it is the first now, or the delay changed
 }
@@ -45,7 +44,6 @@ func (q *queue) take(due, now time.Time, waited bool, gap time.Duration) {
 	q.last, q.gap = due, gap
 }
 
-// push adds a waiter at the end.
 func (q *queue) push() *list.Element {
 	return q.waiters.PushBack(&waiter{wake: make(chan struct{}, 1)})
 }

@@ -57,7 +57,6 @@ func Must(r *Responsive, err error) *Responsive {
 	return r
 }
 
-// valid reports whether New created r.
 func (r *Responsive) valid() bool { return r != nil && r.closed != nil }
 
 // checkArgs returns the context to use, or an error if New did not create r, or if the context has ended.
@@ -162,7 +161,6 @@ type counters struct {
 	waiting                       int
 }
 
-// record counts an outcome.
 func (c *counters) record(o Outcome) {
 	switch {
 	case o == Success:
@@ -210,7 +208,6 @@ func (r *Responsive) endStep(step *StepEvent) {
 	r.queue.wakeFirst()
 }
 
-// callStepped calls Hooks.Stepped if there was a step. The caller holds no lock.
 func (r *Responsive) callStepped(step StepEvent) {
 	if h := r.config.Hooks.Stepped; h != nil && step.changed {
 		h(step)

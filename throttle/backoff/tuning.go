@@ -67,7 +67,6 @@ func (r *Responsive) Tuning() (inForce, code Tuning) {
 	return s.Now, s.Code
 }
 
-// retune changes settings and applies them.
 func (r *Responsive) retune(change func() error) error {
 	if !r.valid() {
 		return errNil
@@ -93,7 +92,6 @@ func (r *Responsive) limitLocked(now time.Time, longest time.Duration) {
 	r.queue.wakeFirst()
 }
 
-// longest returns the longest delay that can occur.
 func (r *Responsive) longest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,7 +52,6 @@ func (r *Responsive) wait(ctx context.Context) (uint64, error) {
 	return generation, err
 }
 
-// recordWait counts a wait that has ended, and calls Hooks.Slept.
 func (r *Responsive) recordWait(ctx context.Context, d time.Duration, err error) {
 	r.mu.Lock()
 	r.counters.waiting--
@@ -152,7 +151,6 @@ func (r *Responsive) sleep(ctx context.Context, d time.Duration, wake <-chan str
 	return nil
 }
 
-// sleeper is one worker that sleeps in mode Sleep.
 type sleeper struct {
 	until      time.Time // end of the delay; a Retry-After may last longer
 	generation uint64    // of the delay

@@ -126,7 +126,6 @@ func (clientInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc)
 	return next
 }
 
-// notMade returns the error of a call that was not made, and reports a shed to the server around ctx.
 func (c *Client) notMade(ctx context.Context, err error) error {
 	if isShed(err) {
 		protocol.Report(ctx, err)

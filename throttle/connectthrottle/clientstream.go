@@ -62,7 +62,6 @@ func (s *clientStream) hasBegun() bool {
 	}
 }
 
-// wait waits until the call has begun or its context has ended.
 func (s *clientStream) wait() (begun bool) {
 	select {
 	case <-s.begun:
@@ -115,7 +114,6 @@ func (s *clientStream) Receive(m any) error {
 	return err
 }
 
-// receive gives what the server says to the throttle.
 func (s *clientStream) receive(header func() http.Header) {
 	if s.throttle != nil && s.client.config.Listen != nil {
 		s.client.receive(s.ctx.Context, s.throttle, s.rpc, header())
@@ -147,7 +145,6 @@ func (s *clientStream) CloseResponse() error {
 	return s.StreamingClientConn.CloseResponse()
 }
 
-// answer notes a message from the server.
 func (s *clientStream) answer() {
 	if !s.answered.Swap(true) {
 		s.receive(s.StreamingClientConn.ResponseHeader)

@@ -107,7 +107,6 @@ func ToError(err error) error {
 	return coded
 }
 
-// codedOf returns the error in err that has a code, and whether there is one.
 func codedOf(err error) (*connect.Error, bool) {
 	var coded *connect.Error
 	ok := errors.As(err, &coded)

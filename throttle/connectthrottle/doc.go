@@ -36,22 +36,8 @@
 // # Outcomes
 //
 // [FromError] lists what each code means. Config.Classify runs first, and can read the code with
-// connect.CodeOf. On a server, two things count more than what the handler returns:
-//
-//   - The deadline of the call has passed: Rejected, with the fault timeout. A caller that
-//     disconnects shortly before it counts as late too. It has the same deadline, and started to
-//     wait before the call arrived. Shortly is a quarter of the time that the call had, at most
-//     25 ms.
-//   - The caller has disconnected earlier: Ignored, with the fault canceled.
-//
-// A rejection, a passed deadline or a late cancellation is Ignored if a call that the handler made
-// was shed, rejected or cancelled. The handler must have made it with its context and a throttled
-// client. Then the dependency lacks capacity, and this server does not.
-//
-// Config.CanceledAfter is 1 s by default: a call that was cancelled after this time counts as
-// Rejected. Otherwise a backend that hangs would not be noticed if its callers give up. A shorter
-// time would count callers that change their mind, such as a person who types another letter. A
-// negative value switches it off.
+// connect.CodeOf. A server looks at the caller and at the dependencies of the handler too. Package
+// protocol says how, and how priorities and load reports travel: as in the other protocols.
 //
 // The outcome of a unary call or a stream is recorded when it ends. Streams have two exceptions:
 //
@@ -71,30 +57,8 @@
 // method Temporary that returns false. errors.As finds a *[throttle.ShedError] whose Key is the key
 // of the call: the host, by default. If Config.ShedErr has a code, the call fails with that error.
 //
-// The error that connect sends for a shed call names neither the throttle nor its key, because the
-// caller may be remote. Only the Go error does.
-//
-// If a handler returns the shed of a client inside it, the server answers as if it had shed the
-// call itself. The server's own throttle ignores that, because the server has capacity. The
-// throttle of the remote caller counts it as a rejection.
-//
-// # Priorities
-//
-// The priority of a call comes from its context ([throttle.WithPriority]), else from the Priority
-// function of the config. Between processes it travels in the header [PriorityHeader], as with
-// packages httpthrottle and grpcthrottle. Clients send it where ClientConfig.Send allows. Servers
-// accept it from senders that ServerConfig.Trust trusts, up to its Ceiling. An unknown or a repeated
-// word is not accepted. Without an accepted word a call is Medium.
-//
-// Handlers find the priority in their context. Calls that they make with it have the same priority.
-// A server removes a word that was not accepted from the header. A client removes a word that was
-// copied into it.
-//
-// # Load reports
-//
-// With ServerConfig.Tell a server says in each answer what it sheds, and a client with ClientConfig.Listen
-// sheds that itself. By default the clients that Trust accepts get it, and no client listens. See
-// docs/load-reports.md.
+// Only the Go error names the throttle and its key. The error that connect sends does not, because the
+// caller may be remote.
 //
 // # Other interceptors
 //

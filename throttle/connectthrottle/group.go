@@ -19,7 +19,6 @@ type RPC struct {
 	Peer connect.Peer
 }
 
-// throttles are the throttles of a client or a server, one per key.
 type throttles struct {
 	*protocol.Throttles
 
@@ -27,8 +26,6 @@ type throttles struct {
 	ownCode bool // Config.ShedErr has a code
 }
 
-// newThrottles returns the throttles for the fields of a config, or an error that names every field
-// which is out of range.
 func newThrottles(
 	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string,
 ) (throttles, error) {
@@ -38,5 +35,4 @@ func newThrottles(
 	return throttles{Throttles: t, key: key, ownCode: ownCode}, err
 }
 
-// of returns the throttle for a call, or nil if the client or the server is closed.
 func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(t.key(ctx, rpc)) }

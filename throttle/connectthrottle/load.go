@@ -64,7 +64,6 @@ func (c *Client) receiveError(ctx context.Context, t *throttle.Throttle, rpc RPC
 	}
 }
 
-// receiveUnary is receive for a unary call.
 func (c *Client) receiveUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, res connect.AnyResponse, err error) {
 	switch {
 	case c.config.Listen == nil:

@@ -19,7 +19,6 @@ func outcome(s *protocol.Served, err error) error {
 	return recorded
 }
 
-// abandonedError adds the code for its cause, for Config.Classify.
 type abandonedError struct{ *protocol.AbandonedError }
 
 func (e abandonedError) Unwrap() error { return e.AbandonedError }

@@ -213,7 +213,6 @@ func (s *Server) answer(err error) error {
 	return err
 }
 
-// serverStream is a stream that a handler serves.
 type serverStream struct {
 	connect.StreamingHandlerConn
 

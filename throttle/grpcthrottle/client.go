@@ -77,7 +77,6 @@ func (c *Client) DialOptions() []grpc.DialOption {
 	}
 }
 
-// mustBeMade panics if the client did not come from NewClient.
 func (c *Client) mustBeMade() {
 	if c == nil || c.Throttles == nil {
 		panic("grpcthrottle: the Client is nil or zero: want one made with NewClient")
@@ -185,8 +184,6 @@ func (c *Client) notMade(ctx context.Context, err error) error {
 	return c.throttles.notMade(err)
 }
 
-// priorityOf returns the priority of a call, and whether the context or the Priority function set
-// it.
 func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, set bool) {
 	if p, set = protocol.Priority(ctx); set || c.config.Priority == nil {
 		return p, set
@@ -269,7 +266,6 @@ func (s *clientStream) Header() (metadata.MD, error) {
 // removed the option by which it does.
 func (s *clientStream) end(err error) { s.record(clientOutcome(err, nil)) }
 
-// record ends the call with the error that the throttle classifies.
 func (s *clientStream) record(err error) {
 	protocol.Report(s.call.Context(), err)
 	if s.progress.active() {

@@ -38,18 +38,8 @@
 // [FromStatus] lists what each code means. Config.Classify runs first, and can read the code with
 // status.Code.
 //
-// A server looks at the caller too, because a handler may end after its caller has given up:
-//
-//   - If the deadline of the caller has passed, the call is Rejected with the fault timeout,
-//     whatever the handler returns. A cancellation shortly before the deadline counts as the
-//     deadline: the client's clock may be ahead. Shortly is a quarter of the time that the call
-//     had, at most 25 ms.
-//   - If the caller has cancelled the call or disconnected before, it is Ignored, or Rejected if
-//     that was late. Config.Classify is not called.
-//   - If the handler returns the shed of a call inside it, it is Ignored.
-//   - A rejection, a passed deadline or a late cancellation is Ignored if a call that the handler
-//     made was shed, rejected or cancelled. The handler must have made it with its context and a
-//     throttled client. Then the dependency lacks capacity, and this server does not.
+// A server looks at the caller and at the dependencies of the handler too. Package protocol says how, and
+// how priorities and load reports travel: as in the other protocols.
 //
 // The outcome of a unary call is recorded when it ends. The outcome of a stream is recorded with
 // the first message from the server, or with the status if there is none before. Later events of a
@@ -57,13 +47,8 @@
 //
 // # Calls that are cancelled late
 //
-// If a backend hangs, its callers may give up before any deadline passes. So a cancelled call that
-// has lasted for at least Config.CanceledAfter is Rejected, with the fault canceled. The default of
-// clients and servers is 1 s. Callers that cancel earlier mostly have other reasons: another
-// replica answered first, or the user typed on. Few healthy calls last longer. Set a longer time if
-// yours do, such as long polls, or a negative one to ignore every cancelled call.
-//
-// A call that the backend itself answers with Canceled, while the caller waits, is always Ignored.
+// A cancelled call that has lasted for at least Config.CanceledAfter is Rejected: see package protocol. A
+// call that the backend itself answers with Canceled, while the caller waits, is always Ignored.
 //
 // A stream may be silent for long, and its client usually ends it by a cancellation. So a stream
 // counts only if its client had sent everything and waited for the first sign of the server:
@@ -88,12 +73,8 @@
 // of the call: the target, by default. If Config.ShedErr has a status, the call fails with that
 // status.
 //
-// The status of a shed call names neither the throttle nor its key, because a server may send it to
-// a remote caller. Only the Go error does.
-//
-// If a handler returns the shed of a client inside it, the server answers as if it had shed the
-// call itself. The server's own throttle ignores that, because the server has capacity. The
-// throttle of the remote caller counts it as a rejection.
+// Only the Go error names the throttle and its key. The status of a shed call does not, because a server
+// may send it to a remote caller.
 //
 // # Retries
 //
@@ -120,28 +101,6 @@
 // all attempts are one call to the throttle, with the outcome of the last. If that attempt ended
 // while it was sending, gRPC returns EOF without a status. This counts as a rejection, because gRPC
 // retries only calls that the backend could not serve.
-//
-// # Priorities
-//
-// The priority of a call comes from its context ([throttle.WithPriority]), else from the Priority
-// function of the config. Between processes it travels in the metadata [PriorityKey]. Clients send
-// it where ClientConfig.Send allows. Servers accept it from senders that ServerConfig.Trust trusts,
-// up to its Ceiling. An unknown or a repeated word is not accepted. Without an accepted word a call
-// is Medium.
-//
-//	edge                       frontend                  backend
-//	trusts no sender;   --->   trusts the edge   --->    trusts the frontends,
-//	a checkout is high                                   up to important: important
-//
-// Handlers find the priority in their context. Calls that they make with it have the same priority.
-// A server removes a word that was not accepted from the incoming metadata. A client removes a word
-// that was copied into the outgoing metadata.
-//
-// # Load reports
-//
-// With ServerConfig.Tell a server says in each answer what it sheds, and a client with ClientConfig.Listen
-// sheds that itself. By default the clients that Trust accepts get it, and no client listens. See
-// docs/load-reports.md.
 //
 // # Other interceptors, and OpenTelemetry
 //

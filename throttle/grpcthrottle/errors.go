@@ -41,7 +41,6 @@ func (e *shedError) GRPCStatus() *status.Status {
 	return newStatus(codes.Unavailable, publicText(e.error), retryInfo(protocol.RetryAfter))
 }
 
-// statusError adds a status to an error that has none.
 type statusError struct {
 	error
 	status *status.Status
@@ -53,13 +52,11 @@ func (e *statusError) GRPCStatus() *status.Status { return e.status }
 // grpcStatus is the method by which gRPC finds the status of an error.
 type grpcStatus interface{ GRPCStatus() *status.Status }
 
-// hasStatus reports whether gRPC finds a status in err.
 func hasStatus(err error) bool {
 	var owner grpcStatus
 	return errors.As(err, &owner)
 }
 
-// hasForeignStatus reports whether gRPC finds a status in err which is not that of a shedError.
 func hasForeignStatus(err error) bool {
 	var owner grpcStatus
 	if !errors.As(err, &owner) {
@@ -88,7 +85,6 @@ func innermostShed(err error) error {
 	}
 }
 
-// wrappedShed returns an error directly below err that is throttle.ErrShed, or nil.
 func wrappedShed(err error) error {
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:

@@ -70,7 +70,6 @@ func fromStatus(err error, trailer *metadata.MD) error {
 	}
 }
 
-// detailOf returns the first detail of type T, or nil. T is a pointer to a message.
 func detailOf[T any](s *status.Status) (none T) {
 	for _, d := range s.Details() {
 		if detail, ok := d.(T); ok {

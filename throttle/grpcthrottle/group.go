@@ -32,7 +32,6 @@ func outgoingRPC(cc *grpc.ClientConn, method string, stream bool) RPC {
 	return rpc
 }
 
-// throttles are the throttles of a client or a server, one per key.
 type throttles struct {
 	*protocol.Throttles
 
@@ -40,8 +39,6 @@ type throttles struct {
 	ownStatus bool // Config.ShedErr has a gRPC status
 }
 
-// newThrottles returns the throttles for the fields of a config, or an error that names every field
-// which is out of range.
 func newThrottles(
 	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string, r *retry.Config,
 ) (throttles, error) {
@@ -50,5 +47,4 @@ func newThrottles(
 	return throttles{Throttles: t, key: key, ownStatus: hasStatus(c.ShedErr)}, err
 }
 
-// of returns the throttle for a call, or nil if the client or the server is closed.
 func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(t.key(ctx, rpc)) }

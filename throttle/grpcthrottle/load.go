@@ -16,7 +16,6 @@ type loadTrailers struct {
 	last atomic.Pointer[metadata.MD]
 }
 
-// of returns the metadata for an answer of t, or nil if t has nothing to say.
 func (l *loadTrailers) of(t *throttle.Throttle, failed bool) metadata.MD {
 	value := l.Trailer(t, failed)
 	if value == "" {

@@ -33,7 +33,6 @@ func outcome(s *protocol.Served, err error) error {
 	return recorded
 }
 
-// abandonedError adds the status for its cause, for Config.Classify.
 type abandonedError struct{ *protocol.AbandonedError }
 
 func (e abandonedError) Unwrap() error              { return e.AbandonedError }
@@ -53,7 +52,6 @@ func whileActive(err error) error {
 	return err
 }
 
-// isActive reports whether err is an activeError.
 func isActive(err error) bool {
 	var active *activeError
 	return errors.As(err, &active)

@@ -13,7 +13,6 @@ const (
 // progress is how far a stream has come that has no message from the server yet.
 type progress struct{ state atomic.Uint32 }
 
-// opened notes that the stream exists. ClientStreams is that of its description.
 func (p *progress) opened(clientStreams bool) {
 	if clientStreams {
 		p.reach(sending)
@@ -22,7 +21,6 @@ func (p *progress) opened(clientStreams bool) {
 	}
 }
 
-// reach notes a state, unless the stream is further.
 func (p *progress) reach(state uint32) {
 	for {
 		old := p.state.Load()

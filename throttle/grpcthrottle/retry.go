@@ -16,7 +16,6 @@ import (
 // attempts have no such metadata. The retries of gRPC use it too.
 const AttemptsKey = "grpc-previous-rpc-attempts"
 
-// unaryCall is a unary call that may be sent several times.
 type unaryCall struct {
 	client   *Client
 	throttle *throttle.Throttle
@@ -72,7 +71,6 @@ func (u *unaryCall) attempt(
 	return own, outcome
 }
 
-// attemptOf returns the number of an attempt from incoming metadata, or 1 if it has none.
 func attemptOf(ctx context.Context) int {
 	number := 1
 	for _, text := range metadata.ValueFromIncomingContext(ctx, AttemptsKey) { // two if gRPC retries our retry

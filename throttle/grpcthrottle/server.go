@@ -119,7 +119,6 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// mustBeMade panics if the server did not come from NewServer.
 func (s *Server) mustBeMade() {
 	if s == nil || s.Throttles == nil {
 		panic("grpcthrottle: the Server is nil or zero: want one made with NewServer")

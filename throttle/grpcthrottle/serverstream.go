@@ -42,7 +42,6 @@ func (s *serverStream) SendMsg(m any) error {
 	return err
 }
 
-// answer records the outcome of a stream whose first message was sent.
 func (s *serverStream) answer() {
 	s.answered = true
 	if s.served.Late() {

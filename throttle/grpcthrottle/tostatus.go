@@ -123,7 +123,6 @@ func preconditions(f *faults.PreconditionFailure) []protoadapt.MessageV1 {
 	}}
 }
 
-// converted converts all violations that are not nil.
 func converted[V, D any](violations []*V, convert func(*V) *D) []*D {
 	var details []*D
 	for _, v := range violations {

@@ -23,13 +23,11 @@ type duplexBody struct {
 	io.Writer
 }
 
-// halfCloser is a connection that can be closed for writing only.
 type halfCloser interface {
 	io.Writer
 	CloseWrite() error
 }
 
-// halfCloseBody is a duplexBody that can be closed for writing only.
 type halfCloseBody struct {
 	responseBody
 	halfCloser

@@ -68,34 +68,14 @@
 // A Middleware has one throttle for all requests by default, because it usually runs before the mux
 // has matched a route. A grpcthrottle.Server has one per method, which is known before it runs.
 //
-// # Priorities
-//
-// The priority of a request comes from its context ([throttle.WithPriority]), or from a Priority
-// function. If TransportConfig.Send allows it, the priority travels to the next server in the
-// [PriorityHeader]. There, MiddlewareConfig.Trust decides which senders are trusted, and up to
-// which Ceiling. Without a trusted header a request is Medium.
-//
-// The middleware puts the priority into the context. Requests that the handler makes with this
-// context have the same priority. The middleware removes an untrusted word from the header, so that
-// a reverse proxy does not forward it to a server that trusts the proxy.
-//
-// # Load reports
-//
-// With MiddlewareConfig.Tell a server says in each answer what it sheds, and a client with TransportConfig.Listen
-// sheds that itself. By default the clients that Trust accepts get it, and no client listens. See
-// docs/load-reports.md.
+// Package protocol says how priorities and load reports travel: as in the other protocols.
 //
 // # Nested throttles
 //
-// If a handler's own call is shed, [WriteError] answers 503 with Retry-After. The throttle around
-// the handler ignores that answer, because this server has capacity. The caller's throttle counts a
-// rejection, as for any 503. It then sheds such requests itself, so the load falls where it starts.
-//
-// [ErrorHandler] does the same for httputil.ReverseProxy, whose own ErrorHandler answers 502 to every
+// If a handler's own call is shed, [WriteError] answers 503 with Retry-After. [ErrorHandler] does the same for httputil.ReverseProxy, whose own ErrorHandler answers 502 to every
 // error. [Forward] copies the response of a backend.
 //
-// An answer that repeats the failure of a dependency is Ignored: otherwise a backend that is down
-// would make this server shed requests that do not need it. That is so if
+// An answer that repeats the failure of a dependency is Ignored, see package protocol. That is so if
 //
 //   - the handler answers with WriteError, ErrorHandler or Forward, or
 //   - it answers 429, 502, 503 or 504 in another way, and a call that it made with the context of
@@ -124,11 +104,9 @@
 //		Retry:    &retry.Config{},
 //	})
 //
-// Package retry says which calls are retried, and how many. Each host has its own budget. Only
-// requests are sent again that are idempotent by their method (TransportConfig.Repeatable changes
-// that), and whose body is in memory or has a GetBody. Every attempt passes the throttle, a retry
-// one priority lower. Retry-After is obeyed. The caller gets the response or the error of the last
-// attempt, and its deadline is for all attempts together.
+// Package retry says which calls are retried, and how many. Each host has its own budget. See
+// TransportConfig.Repeatable for the requests that are sent again. Retry-After is obeyed. The caller gets
+// the response or the error of the last attempt, and its deadline is for all attempts together.
 //
 // A retry has its number in the [AttemptHeader]. A [Middleware] counts these requests through
 // MiddlewareConfig.RetryHooks, and can lower their priority: see MiddlewareConfig.LowerRetries.

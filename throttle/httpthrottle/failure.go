@@ -52,18 +52,15 @@ func canceled(r *http.Request) error {
 	}
 }
 
-// causedError is an error with a cause that its own chain does not contain.
 type causedError struct{ cause, err error }
 
 func (e *causedError) Error() string   { return e.err.Error() }
 func (e *causedError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// invalidRequestError is the error of a request that was at fault itself.
 type invalidRequestError struct{ error }
 
 func (e *invalidRequestError) Unwrap() error { return e.error }
 
-// ignoreInvalidRequest is a Classifier.
 func ignoreInvalidRequest(_ context.Context, err error) (throttle.Outcome, bool) {
 	var invalid *invalidRequestError
 	return throttle.Ignored, errors.As(err, &invalid)
@@ -111,7 +108,6 @@ func unsendable(err error) bool {
 	return false
 }
 
-// validHeader reports whether net/http can send a header.
 func validHeader(h http.Header) bool {
 	for name, values := range h {
 		if !isToken(name) {

@@ -98,7 +98,6 @@ func copyBody(w http.ResponseWriter, res *http.Response) error {
 	return err
 }
 
-// flushingWriter flushes each part that it writes.
 type flushingWriter struct {
 	io.Writer
 	control *http.ResponseController

@@ -20,7 +20,6 @@ const (
 	grpcPushback = "Grpc-Retry-Pushback-Ms"
 )
 
-// grpcNames are the names of the codes, from 0.
 const grpcNames = `OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied
 	ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated`
 
@@ -33,10 +32,8 @@ type grpcError struct {
 func (e *grpcError) Error() string { return "httpthrottle: gRPC status " + grpcName(e.code) }
 func (e *grpcError) Unwrap() error { return e.fault }
 
-// errGRPC is what the faults of a grpcError wrap.
 var errGRPC = errors.New("httpthrottle: a call of gRPC failed")
 
-// grpcName returns the name of a code, or its digits if it has none.
 func grpcName(code uint32) string {
 	if names := strings.Fields(grpcNames); int64(code) < int64(len(names)) {
 		return names[code]
@@ -44,13 +41,11 @@ func grpcName(code uint32) string {
 	return strconv.FormatUint(uint64(code), 10)
 }
 
-// isGRPC reports whether the header is that of a response of gRPC or gRPC-Web.
 func isGRPC(h http.Header) bool {
 	values := h["Content-Type"]
 	return len(values) > 0 && strings.HasPrefix(values[0], "application/grpc")
 }
 
-// hasGRPCStatus reports whether a header or trailer has the code of a call.
 func hasGRPCStatus(h http.Header) bool { return grpcValue(h, grpcStatus) != "" }
 
 // grpcValues returns the values of a field of a header or trailer. A handler may announce its trailers, or
@@ -62,7 +57,6 @@ func grpcValues(h http.Header, field string) []string {
 	return h[http.TrailerPrefix+field]
 }
 
-// grpcValue returns the first value of a field, or "".
 func grpcValue(h http.Header, field string) string {
 	if values := grpcValues(h, field); len(values) > 0 {
 		return values[0]

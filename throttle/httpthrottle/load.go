@@ -13,7 +13,6 @@ type loadHeader struct {
 	loads    *protocol.Loads
 }
 
-// tellLoad returns the loadHeader of the response to a request.
 func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request, in *incoming) loadHeader {
 	var tells bool
 	switch {

@@ -182,7 +182,6 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.serve(w, r, call, in.header, m.tellLoad(t, r, &in))
 }
 
-// unthrottled serves a request without a throttle.
 func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 	in := m.receive(r)
 	served := withHeader(r.WithContext(in.ctx), in.header)
@@ -190,9 +189,9 @@ func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 	m.next.ServeHTTP(w, served)
 }
 
-// serve calls the handler with an admitted request.
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string, load loadHeader) {
-	wrapped := &writer{ResponseWriter: w, call: call, load: load, ctx: r.Context(), expects: len(r.Header["Expect"]) > 0}
+	wrapped := &writer{ResponseWriter: w, call: call, load: load, expects: len(r.Header["Expect"]) > 0}
+	wrapped.request.Context = r.Context()
 	served := r.WithContext(handlerContext{wrapped})
 	served.Body = wrapped.waited.start(r.Body, m.base, m.CanceledAfter)
 	if !hasHeader(served.Header, header) {
@@ -220,7 +219,6 @@ func copyResults(r, served *http.Request) {
 	}
 }
 
-// refuse answers a request that is not served.
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
 	switch {
@@ -247,5 +245,4 @@ func HealthCheck(r *http.Request) bool {
 	return false
 }
 
-// patternOf is the default Key.
 func patternOf(r *http.Request) string { return r.Pattern }

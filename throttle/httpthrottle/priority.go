@@ -30,7 +30,6 @@ func PeerFunc(trusted func(*http.Request) bool) func(context.Context) bool {
 	}
 }
 
-// requestKey is the context key of the request that Trust.Peer is called for.
 type requestKey struct{}
 
 // peerContext is the context that Trust.Peer is called with. It is one pointer, so converting it to
@@ -101,8 +100,6 @@ func forwarded(p throttle.Priority, trusted bool) string {
 	return word
 }
 
-// priorityOf returns the priority of a request to send, and whether the context or the Priority
-// function set it.
 func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
 	if p, set = protocol.Priority(ctx); set || t.config.Priority == nil {
 		return p, set
@@ -110,7 +107,6 @@ func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle
 	return t.config.Priority(r), true
 }
 
-// headerFor returns the header value to send: empty if no priority was set, or Send forbids it.
 func (t *Transport) headerFor(r *http.Request, p throttle.Priority, set bool) string {
 	if !set || t.config.Send == nil || !t.config.Send(r) {
 		return ""

@@ -59,7 +59,6 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	return true
 }
 
-// lacksCapacity reports whether err is about a dependency that lacks capacity, or that shed.
 func lacksCapacity(err error) bool {
 	if err == nil {
 		return false
@@ -82,7 +81,6 @@ func broken(err error) bool {
 	return errors.As(err, &network) || errors.As(err, &name)
 }
 
-// delayOf returns the delay before a retry after err.
 func delayOf(err error) time.Duration {
 	if failure, ok := faults.AsUnavailable(err); ok {
 		if failure == nil { // a typed nil, without a delay

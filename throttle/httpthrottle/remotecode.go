@@ -51,12 +51,10 @@ func remoteCode(err error) (code uint32, message string) {
 	return code, message
 }
 
-// isSet reports whether v is a value, and no nil pointer.
 func isSet(v reflect.Value) bool {
 	return v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil())
 }
 
-// result calls a method without parameters, if it is one with a single result.
 func result(method reflect.Value) (v reflect.Value, ok bool) {
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
 		return v, false

@@ -52,13 +52,11 @@ func (t *Transport) retrying(
 	return response, err
 }
 
-// isRepeatable reports whether a request may be sent again, and can be.
 func (t *Transport) isRepeatable(r *http.Request) bool {
 	inMemory := r.Body == nil || r.Body == http.NoBody || r.GetBody != nil
 	return inMemory && len(r.Trailer) == 0 && t.config.Repeatable(r)
 }
 
-// isIdempotent is the default of TransportConfig.Repeatable.
 func isIdempotent(r *http.Request) bool {
 	switch r.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
@@ -69,7 +67,6 @@ func isIdempotent(r *http.Request) bool {
 	return key || older
 }
 
-// nextAttempt returns the request of a retry, with a new body and its number in the header.
 func nextAttempt(r *http.Request, run *retry.Run) (*http.Request, error) {
 	next := r.WithContext(run.Context())
 	if r.Body != nil && r.Body != http.NoBody {
@@ -99,7 +96,6 @@ func discard(response *http.Response) {
 	_ = response.Body.Close()
 }
 
-// attemptOf returns the number in the AttemptHeader, or 1 if it has none that is valid.
 func attemptOf(h http.Header) int {
 	if words := h[AttemptHeader]; len(words) == 1 {
 		return max(1, protocol.ParseAttempt(words[0]))

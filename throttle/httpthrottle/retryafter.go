@@ -28,7 +28,6 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return max(0, min(at.Sub(now), protocol.MaxDelay)), true
 }
 
-// parseSeconds parses a number of seconds of any length. Only digits are valid.
 func parseSeconds(text string) (time.Duration, bool) {
 	var d time.Duration
 	for _, c := range text {

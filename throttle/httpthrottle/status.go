@@ -77,7 +77,6 @@ func StatusError(r *http.Response) error {
 // the server is full.
 func StatusCodeError(status int) error { return statusError(status, nil) }
 
-// statusError is StatusError for a status and a header.
 func statusError(status int, h http.Header) error {
 	if status < http.StatusBadRequest {
 		return nil

@@ -18,7 +18,6 @@ type stopwatch struct {
 	midway atomic.Bool   // the body was read, but not to its end or an error
 }
 
-// start starts the stopwatch and returns the body to read.
 func (s *stopwatch) start(body io.ReadCloser, base time.Time, limit time.Duration) io.ReadCloser {
 	s.ReadCloser, s.base, s.limit, s.began = body, base, limit, time.Since(base)
 	if body == nil || body == http.NoBody {
@@ -34,7 +33,6 @@ func (s *stopwatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// long reports whether the client has waited for the limit or longer.
 func (s *stopwatch) long() bool {
 	return s.limit > 0 && s.elapsed()-time.Duration(s.read.Load()) >= s.limit
 }

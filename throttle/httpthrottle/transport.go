@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
 	"github.com/spillway-go/spillway/throttle/protocol"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
@@ -66,7 +65,6 @@ type Transport struct {
 	throttles *protocol.Throttles
 }
 
-// errNotMade is the error of RoundTrip for a nil or zero Transport.
 var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with NewTransport")
 
 // NewTransport returns a transport that sends admitted requests with base. Nil base means
@@ -138,10 +136,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// notAdmitted returns the error of a request that the throttle did not admit.
 func notAdmitted(r *http.Request, err error) error {
 	if ctx := r.Context(); errors.Is(err, throttle.ErrShed) {
-		dependency.Report(ctx, err)
+		protocol.Report(ctx, err)
 	} else if ctx.Err() != nil {
 		err = context.Cause(ctx) // as http.Transport does
 	}
@@ -172,7 +169,7 @@ func (t *Transport) exchange(
 	switch {
 	case err != nil:
 		recorded = failure(r, body, err)
-		dependency.ReportAnswer(r.Context(), recorded)
+		protocol.Report(r.Context(), recorded)
 		call.Done(recorded)
 	case response == nil:
 		call.Finish(throttle.Ignored) // the base broke its contract; http.Client reports that
@@ -200,10 +197,9 @@ func (t *Transport) answered(call throttle.Call, r *http.Request, response *http
 	return answer
 }
 
-// judge returns the error of a response, and reports it to the server around the request.
 func (t *Transport) judge(r *http.Request, response *http.Response) error {
 	answer := t.config.Answer(response)
-	dependency.ReportAnswer(r.Context(), answer)
+	protocol.Report(r.Context(), answer)
 	return answer
 }
 
@@ -235,7 +231,6 @@ func (t *Transport) outgoing(call throttle.Call, r *http.Request, header string)
 	return sent, body
 }
 
-// hostOf is the default Key.
 func hostOf(r *http.Request) string {
 	if r.URL == nil {
 		return "" // the base returns the error

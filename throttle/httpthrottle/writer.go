@@ -18,7 +18,6 @@ import (
 type writer struct {
 	http.ResponseWriter
 	call     throttle.Call
-	ctx      context.Context // of the request; it ends when the client disconnects
 	waited   stopwatch
 	load     loadHeader
 	expects  bool        // the client has sent Expect: 100-continue
@@ -26,8 +25,8 @@ type writer struct {
 	sent     atomic.Bool // a final status was written, or WriteError is writing one
 	grpc     atomic.Bool // the outcome comes with the first message of gRPC, or with its code in the trailer
 
-	meaning    atomic.Pointer[error] // error for a status that is not a success, see setMeaning
-	dependency dependency.First      // why a call for the request failed
+	meaning atomic.Pointer[error] // error for a status that is not a success, see setMeaning
+	request dependency.Request    // its context ends when the client disconnects
 }
 
 // handlerContext is the context of the handler's request. It leads to the middleware's writer, even
@@ -35,7 +34,6 @@ type writer struct {
 // it to an interface does not allocate.
 type handlerContext struct{ writer *writer }
 
-// writerKey is the context key of the writer.
 type writerKey struct{}
 
 func (c handlerContext) Deadline() (time.Time, bool) { return c.writer.call.Context().Deadline() }
@@ -47,7 +45,7 @@ func (c handlerContext) Value(key any) any {
 	case writerKey:
 		return c.writer
 	case dependency.Key:
-		return dependency.Server(c.writer)
+		return &c.writer.request
 	}
 	return c.writer.call.Context().Value(key)
 }
@@ -63,7 +61,7 @@ func setMeaning(ctx context.Context, err error) {
 			return
 		}
 		w.meaning.CompareAndSwap(nil, &err)
-		ctx = w.ctx
+		ctx = w.request.Context
 	}
 }
 
@@ -92,7 +90,6 @@ func (w *writer) wroteStatus(status int) {
 	w.record(w.meaningOf(statusError(status, h)))
 }
 
-// wrote records the outcome of a call of gRPC whose first message has n bytes.
 func (w *writer) wrote(n int) {
 	if n > 0 && w.grpc.Load() {
 		w.record(nil)
@@ -107,11 +104,8 @@ func (w *writer) meaningOf(err error) error {
 	if meaning := w.meaning.Load(); meaning != nil {
 		return *meaning
 	}
-	return w.dependency.Outcome(err)
+	return w.request.Outcome(err)
 }
-
-// DependencyFailed implements [dependency.Server].
-func (w *writer) DependencyFailed(err error) { w.dependency.Add(w.ctx, err) }
 
 // Tell sets the error that the throttle classifies, in place of the status that the handler is
 // about to write. For example, a 429 to one caller over a limit of its own is not a lack of
@@ -119,7 +113,7 @@ func (w *writer) DependencyFailed(err error) { w.dependency.Add(w.ctx, err) }
 // middleware around this one. Only the first call of Tell counts. The status is written as it is.
 func (w *writer) Tell(err error) {
 	w.record(err)
-	reportOutside(w.ctx, w.ResponseWriter, err)
+	reportOutside(w.request.Context, w.ResponseWriter, err)
 }
 
 // reportOutside calls the Tell method of the first writer below w that has one. Without such a
@@ -139,7 +133,6 @@ func reportOutside(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 }
 
-// record records the outcome of the call, unless it is recorded already.
 func (w *writer) record(err error) {
 	if w.recorded.Swap(true) {
 		return
@@ -152,11 +145,11 @@ func (w *writer) record(err error) {
 // get the answer. An outer handler, such as http.TimeoutHandler, may have answered in its place. If
 // the handler has waited for a dependency that failed, that is not a lack of capacity here.
 func (w *writer) outcome(err error) error {
-	over := ended(w.ctx)
+	over := ended(w.request.Context)
 	if over == nil {
 		return err
 	}
-	outside := w.dependency.Failed() || throttle.DefaultClassify(w.ctx, err) == throttle.Ignored
+	outside := w.request.Failed() || throttle.DefaultClassify(w.request.Context, err) == throttle.Ignored
 	switch {
 	case errors.Is(over, context.Canceled) && !outside && w.waited.long():
 		return throttle.MarkRejected(over)
@@ -175,7 +168,6 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// end ends the call after the handler has returned or panicked.
 func (w *writer) end(returned bool) {
 	if returned && !w.sent.Load() {
 		w.load.set(w.Header(), isGRPC(w.Header()))

@@ -37,7 +37,6 @@ const (
 	pusher
 )
 
-// interfacesOf returns the set of the four interfaces that w has.
 func interfacesOf(w http.ResponseWriter) int {
 	s := 0
 	if _, ok := w.(http.Flusher); ok {
@@ -55,7 +54,6 @@ func interfacesOf(w http.ResponseWriter) int {
 	return s
 }
 
-// as returns the writer with exactly those of the four interfaces that server has.
 func (w *writer) as(server http.ResponseWriter) http.ResponseWriter {
 	f, h := withF{w}, withH{w}
 	fh := withFH{f}

@@ -6,13 +6,10 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// unknown is the code of an error without a fault.
 const unknown uint32 = 2
 
-// resourceExhausted is the code of a quota, and of a message that is too large.
 const resourceExhausted uint32 = 8
 
-// A codeOf is a code and its fault.
 type codeOf struct {
 	code  uint32
 	fault throttle.Fault

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// maxSlack bounds the slack of a deadline.
 const maxSlack = 25 * time.Millisecond
 
 // deadline is the time at which the caller of a served call gives up. It separates callers that have
@@ -29,7 +28,6 @@ type deadline struct {
 	slack time.Duration
 }
 
-// deadlineOf returns the deadline of a call that begins now, with a context.
 func deadlineOf(ctx context.Context) deadline {
 	at, ok := ctx.Deadline()
 	if !ok {
@@ -38,7 +36,6 @@ func deadlineOf(ctx context.Context) deadline {
 	return deadline{at: at, slack: min(time.Until(at)/4, maxSlack)}
 }
 
-// passed reports whether the caller has given up because of the deadline.
 func (d deadline) passed(ctx context.Context) bool {
 	if d.at.IsZero() {
 		return false

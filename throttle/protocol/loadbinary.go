@@ -66,7 +66,6 @@ func ParseBinaryLoad(values []string) (throttle.LoadReport, bool) {
 	return l.result()
 }
 
-// parseBinary parses a message.
 func (l *loadParser) parseBinary(message string) {
 	for message != "" && !l.bad {
 		var f protoField
@@ -102,13 +101,11 @@ func (l *loadParser) parseEntry(entry string) {
 	}
 }
 
-// protoField is a field of a message of protobuf.
 type protoField struct {
 	key   uint64
 	bytes string // of the value; empty for a varint
 }
 
-// double returns the value of a field of wireFixed64.
 func (f *protoField) double() float64 {
 	var b [8]byte
 	copy(b[:], f.bytes)
@@ -139,7 +136,6 @@ func nextField(message string) (f protoField, rest string, bad bool) {
 	return f, rest[n:], false
 }
 
-// nextVarint returns the varint at the begin of a message.
 func nextVarint(message string) (x uint64, rest string, bad bool) {
 	for i := 0; i < len(message) && i < binary.MaxVarintLen64; i++ {
 		x |= uint64(message[i]&0x7f) << (7 * i)

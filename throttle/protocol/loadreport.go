@@ -82,7 +82,6 @@ func ParseLoad(values []string) (throttle.LoadReport, bool) {
 	return l.result()
 }
 
-// loadParser is a report of which a part was read.
 type loadParser struct {
 	report throttle.LoadReport
 	seen   uint32 // bits of the priorities, and of the constants below
@@ -95,7 +94,6 @@ const (
 	seenAnswers     = throttle.MaxPriorities + 2
 )
 
-// result returns the report, or false if it is not valid or not ours.
 func (l *loadParser) result() (throttle.LoadReport, bool) {
 	if l.bad || l.seen&(1<<seenOverloaded) == 0 {
 		return throttle.LoadReport{}, false
@@ -189,12 +187,10 @@ func (l *loadParser) set(name string, x float64) {
 	l.seen |= 1 << bit
 }
 
-// utilizationOf returns the utilization to send.
 func utilizationOf(r *throttle.LoadReport) float64 {
 	return rounded(min(r.Utilization, mostUtilization))
 }
 
-// answersOf returns the number of answers to send.
 func answersOf(r *throttle.LoadReport) float64 { return float64(min(r.Answers, mostAnswers)) }
 
 // shareOf returns a share to send. One that is not 0 is sent as such.

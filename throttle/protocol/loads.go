@@ -38,7 +38,6 @@ type Loads struct {
 
 const untilCalm = math.MaxInt64
 
-// formattedLoad is a report in both forms. It never changes.
 type formattedLoad struct {
 	report  throttle.LoadReport
 	header  []string
@@ -63,7 +62,6 @@ func (l *Loads) Trailer(t *throttle.Throttle, failed bool) string {
 	return ""
 }
 
-// of returns the report of t, or nil for none.
 func (l *Loads) of(t *throttle.Throttle, failed bool) *formattedLoad {
 	if failed || l.settled.Load() != 0 || l.isNew() {
 		return l.now(t, false)
@@ -94,10 +92,8 @@ func (l *Loads) now(t *throttle.Throttle, seldom bool) *formattedLoad {
 	return format(&l.seldom, &r)
 }
 
-// isNew reports whether this is one of the first answers.
 func (l *Loads) isNew() bool { return l.first.Load() < atFirst && l.first.Add(1) <= atFirst }
 
-// settle notes that the server is calm.
 func (l *Loads) settle() {
 	at := l.settled.Load()
 	if at == 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// unset is a value that is not a priority.
 const unset = throttle.Priority(math.MinInt8)
 
 // Priority returns the priority that ctx carries, and whether it carries one. Otherwise it returns

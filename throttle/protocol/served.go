@@ -14,26 +14,22 @@ import (
 type Served struct {
 	context.Context
 
-	failed dependency.First
-	due    deadline
+	request dependency.Request
+	due     deadline
 }
 
 // Begin begins a call whose context is ctx.
-func (s *Served) Begin(ctx context.Context) { s.Context, s.due = ctx, deadlineOf(ctx) }
+func (s *Served) Begin(ctx context.Context) {
+	s.Context, s.request.Context, s.due = ctx, ctx, deadlineOf(ctx)
+}
 
 // Value returns the value for key.
 func (s *Served) Value(key any) any {
 	if _, ok := key.(dependency.Key); ok {
-		return dependency.Server((*listener)(s))
+		return &s.request
 	}
 	return s.Context.Value(key)
 }
-
-// listener is a Served to which clients report the failed calls of its handler.
-type listener Served
-
-// DependencyFailed implements [dependency.Server].
-func (l *listener) DependencyFailed(err error) { l.failed.Add(l.Context, err) }
 
 // Late reports whether the deadline of the call has passed. A caller that disconnects shortly before
 // the deadline counts as late too: it began to wait before the call arrived.
@@ -54,8 +50,8 @@ func (s *Served) Outcome(err error) error {
 	ended := s.due.ended(s.Context)
 	switch {
 	case ended == nil:
-		return s.failed.Outcome(err)
-	case s.failed.Failed():
+		return s.request.Outcome(err)
+	case s.request.Failed():
 		return dependency.Repeat(ended)
 	}
 	return &AbandonedError{Cause: ended, Err: err}

@@ -54,6 +54,23 @@ func TestServed_Outcome(t *testing.T) {
 	}
 }
 
+// Reporting reports what classify rejects, and nothing else.
+func TestReporting(t *testing.T) {
+	if protocol.Reporting(nil) != nil {
+		t.Error("got a Classifier for nil want nil")
+	}
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	classify := protocol.Reporting(throttle.First(throttle.RejectIf(is(faults.NotFound)), throttle.OverloadIf(is(faults.Unimplemented))))
+	for err, want := range map[error]bool{faults.NotFound: true, faults.Unimplemented: true, faults.PermissionDenied: false} {
+		server := begin(t.Context())
+		_, ok := classify(server, err)
+		reported := throttle.DefaultClassify(server, server.Outcome(faults.Unavailable(0))) == throttle.Ignored
+		if ok != want || reported != want {
+			t.Errorf("%v: got an opinion %t, reported %t want %t", err, ok, reported, want)
+		}
+	}
+}
+
 func TestServed_Outcome_abandoned(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := begin(ctx)

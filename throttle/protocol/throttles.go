@@ -62,7 +62,6 @@ func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *re
 	return &Throttles{Group: group, Retriers: retriers, name: c.Name}, nil
 }
 
-// newRetriers returns the retriers for a Config, or nil if it is nil. Name is that of the throttles.
 func newRetriers(owner, name string, c *retry.Config) (*retry.Group, error) {
 	switch {
 	case c == nil:
@@ -93,7 +92,6 @@ func (t *Throttles) Of(key string) *throttle.Throttle {
 	return th
 }
 
-// logOnce logs why calls are not throttled, if nothing was logged before.
 func (t *Throttles) logOnce(key string, err error) {
 	if t.logged.Swap(true) {
 		return

@@ -58,14 +58,12 @@ func (l *ledger) take(now time.Duration, accepted uint64, u *Tuning) bool {
 	}
 }
 
-// level returns how many retries are left, and how many the window has.
 func (l *ledger) level(now time.Duration, accepted uint64, u *Tuning) (left, limit float64) {
 	oldest := l.roll(now, accepted)
 	limit = l.limit(oldest, accepted, u)
 	return max(0, limit-float64(l.retries.Load()-oldest.retries)), limit
 }
 
-// limit returns how many retries the window has that began at oldest.
 func (l *ledger) limit(oldest mark, accepted uint64, u *Tuning) float64 {
 	reserve := max(0, u.Reserve) * l.seconds
 	if accepted < oldest.accepted { // a concurrent call has a newer total

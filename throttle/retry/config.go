@@ -81,7 +81,6 @@ type Delay struct {
 	Attempt time.Duration
 }
 
-// withDefaults returns a copy whose zero fields are replaced by their defaults.
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = c.Throttle.Name()
@@ -109,7 +108,6 @@ func (c Config) Validate() error {
 	return c.validate()
 }
 
-// validate returns an error for every invalid field of a Config with defaults.
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "retry: Config"}
 	e.Name("Name", c.Name)
@@ -122,7 +120,6 @@ func (c *Config) validate() error {
 	return e.Err()
 }
 
-// tuning returns the settings that Tune changes.
 func (c *Config) tuning() Tuning {
 	return Tuning{Mode: c.Mode, Attempts: c.Attempts, Share: c.Budget.Share, Reserve: c.Budget.Reserve}
 }

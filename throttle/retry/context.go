@@ -18,7 +18,6 @@ type Attempt struct {
 	Throttle *throttle.Throttle
 }
 
-// attemptKey is the context key of an Attempt.
 type attemptKey struct{}
 
 // FromContext returns the attempt that ctx belongs to. On a server, its number is the one that the
@@ -36,7 +35,6 @@ func WithAttempt(ctx context.Context, a Attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, &a)
 }
 
-// onceKey is the context key of WithoutRetries.
 type onceKey struct{}
 
 // WithoutRetries returns a copy of ctx whose calls are not retried, because they must not be made
@@ -45,5 +43,4 @@ func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onceKey{}, true)
 }
 
-// mustBeOnce reports whether ctx comes from WithoutRetries.
 func mustBeOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }

@@ -16,7 +16,6 @@ type stripe struct {
 	_        [120]byte
 }
 
-// counters are the totals of a Retrier. They never decrease.
 type counters struct {
 	stripes [stripes]stripe
 	ended   [maxAttempts + 1]atomic.Uint64 // other calls, by the number of attempts that were sent
@@ -25,10 +24,8 @@ type counters struct {
 	denied  [numReasons]atomic.Uint64
 }
 
-// accept counts a call whose first attempt was accepted.
 func (c *counters) accept() { c.stripes[window.PickOf(stripes)].accepted.Add(1) }
 
-// accepted returns the number of calls whose first attempt was accepted.
 func (c *counters) accepted() uint64 {
 	var sum uint64
 	for i := range c.stripes {

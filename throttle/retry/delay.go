@@ -37,7 +37,6 @@ func (d *Delay) fits(ctx context.Context, delay time.Duration) bool {
 	return !ok || time.Until(deadline) > delay+d.Attempt
 }
 
-// wait waits, and reports whether ctx has not ended.
 func wait(ctx context.Context, delay time.Duration) bool {
 	if delay <= 0 || ctx.Err() != nil {
 		return ctx.Err() == nil

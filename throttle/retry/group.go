@@ -59,7 +59,6 @@ func (g *Group) add(t *throttle.Throttle) {
 	}
 }
 
-// remove closes the Retrier of a throttle.
 func (g *Group) remove(t *throttle.Throttle) {
 	if r, ok := g.retriers.LoadAndDelete(t); ok {
 		_ = r.(*Retrier).Close()

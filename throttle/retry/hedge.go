@@ -72,7 +72,6 @@ type pair struct {
 // first attempt and of retries, 1 that of the hedge.
 type slotted = func(ctx context.Context, slot int) error
 
-// do makes the call. It returns the slot of the result.
 func (h *pair) do(ctx context.Context) (slot int, err error) {
 	defer h.end()
 	h.first.ctx, h.cancel[0] = context.WithCancel(ctx)
@@ -148,7 +147,6 @@ func (r *Retrier) mayHedge(ctx context.Context) bool {
 	return r.config.Throttle.RejectionProbability(r.lowest) == 0 && r.ledger.take(r.elapsed(), r.counters.accepted(), u)
 }
 
-// begun records that the hedge is sent.
 func (h *pair) begun(ctx context.Context) {
 	r := h.retrier
 	r.counters.hedged.Add(1)
@@ -169,7 +167,6 @@ func (h *pair) settle(slot int, a *result) {
 	}
 }
 
-// wait prevents the hedge, or waits for its end.
 func (h *pair) wait() {
 	if h.timer != nil && !h.timer.Stop() {
 		<-h.over
@@ -177,7 +174,6 @@ func (h *pair) wait() {
 	h.timer = nil
 }
 
-// end ends both attempts, also if the function panicked.
 func (h *pair) end() {
 	h.cancel[0]()
 	h.cancel[1]()

@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
-// logInterval is the shortest time between two log records about one Retrier.
 const logInterval = time.Minute
 
 // LogHooks returns hooks that log a warning if a call is not retried because the budget is used up,
@@ -38,7 +37,6 @@ func LogHooks(logger *slog.Logger) Hooks {
 	}
 }
 
-// logAttrs returns the attributes that identify a Retrier.
 func (r *Retrier) logAttrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("retry", r.Name())}
 	if key := r.Key(); key != "" {

@@ -38,7 +38,6 @@ func New(c Config) (*Retrier, error) {
 	return r, nil
 }
 
-// valid reports whether r was created by New.
 func (r *Retrier) valid() bool { return r != nil && r.ledger != nil }
 
 // Name returns the name of the Retrier.
@@ -57,7 +56,6 @@ func (r *Retrier) Key() string {
 	return r.config.Throttle.Key()
 }
 
-// label returns name and key, for texts.
 func (r *Retrier) label() string {
 	if key := r.Key(); key != "" {
 		return r.Name() + "[" + key + "]"
@@ -77,7 +75,6 @@ func (r *Retrier) Close() error {
 	return nil
 }
 
-// elapsed returns the time since New.
 func (r *Retrier) elapsed() time.Duration { return r.config.Now().Sub(r.base) }
 
 // after returns the priority of a retry whose first attempt has priority p: one lower, at most the

@@ -84,7 +84,6 @@ func (u *Run) Admit() (throttle.Call, error) {
 	return call, nil
 }
 
-// begun records that the attempt is sent.
 func (u *Run) begun() {
 	u.sent++
 	r := u.retrier
@@ -97,7 +96,6 @@ func (u *Run) begun() {
 	}
 }
 
-// refused ends a Run whose attempt was not admitted.
 func (u *Run) refused(err error) {
 	switch {
 	case u.number > 1 && u.ctx.Err() != nil:
@@ -206,7 +204,6 @@ func (u *Run) advance(delay time.Duration) {
 // attempt.
 func (u *Run) Abandon(reason Reason) { u.deny(reason) }
 
-// deny ends a Run whose next attempt is not made.
 func (u *Run) deny(reason Reason) {
 	r := u.retrier
 	r.counters.ended[u.sent].Add(1)
@@ -216,7 +213,6 @@ func (u *Run) deny(reason Reason) {
 	}
 }
 
-// reasonOf returns the reason of a call whose context has ended.
 func reasonOf(ctx context.Context) Reason {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ReasonDeadline

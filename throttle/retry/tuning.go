@@ -86,5 +86,4 @@ func (r *Retrier) Tuning() (inForce, code Tuning) {
 	return s.Now, s.Code
 }
 
-// isOff reports whether no retries are made.
 func (r *Retrier) isOff() bool { return r.tuning.Load().Mode == throttle.ModeOff }

@@ -11,36 +11,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
-type server struct{ got []error }
-
-func (s *server) DependencyFailed(err error) { s.got = append(s.got, err) }
-
 func TestReport(t *testing.T) {
 	err := errors.New("unavailable")
 	dependency.Report(t.Context(), err) // to no server
-	outer, inner := &server{}, &server{}
-	ctx := context.WithValue(t.Context(), dependency.Key{}, outer)
-	dependency.Report(context.WithValue(ctx, dependency.Key{}, inner), err)
-	if len(inner.got) != 1 || !errors.Is(inner.got[0], err) {
-		t.Errorf("inner server: got %v want one report of %v", inner.got, err)
-	}
-	if len(outer.got) != 0 {
-		t.Errorf("outer server: got %v want no report: the inner server decides", outer.got)
-	}
-}
-
-func TestReportingRejections(t *testing.T) {
-	if dependency.ReportingRejections(nil) != nil {
-		t.Error("got a Classifier for nil want nil")
-	}
-	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
-	classify := dependency.ReportingRejections(throttle.First(throttle.RejectIf(is(faults.NotFound)), throttle.OverloadIf(is(faults.Unimplemented))))
-	for err, want := range map[error]bool{faults.NotFound: true, faults.Unimplemented: true, faults.PermissionDenied: false} {
-		around := &server{}
-		_, ok := classify(context.WithValue(t.Context(), dependency.Key{}, around), err)
-		if reported := len(around.got) == 1; ok != want || reported != want {
-			t.Errorf("%v: got an opinion %t, reported %t want %t", err, ok, reported, want)
-		}
+	outer := &dependency.Request{Context: t.Context()}
+	inner := &dependency.Request{Context: context.WithValue(t.Context(), dependency.Key{}, outer)}
+	dependency.Report(context.WithValue(inner.Context, dependency.Key{}, inner), err)
+	if !inner.Failed() || !outer.Failed() {
+		t.Errorf("got failures of the inner server %t and the outer one %t want both", inner.Failed(), outer.Failed())
 	}
 }
 
