@@ -23,13 +23,11 @@ type path struct {
 	bare, ours func()
 }
 
-// empty is a body that allocates nothing.
 type empty struct{}
 
 func (empty) Read([]byte) (int, error) { return 0, io.EOF }
 func (empty) Close() error             { return nil }
 
-// nowhere is a ResponseWriter that allocates nothing.
 type nowhere struct{ h http.Header }
 
 func (n nowhere) Header() http.Header         { return n.h }

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// broken is a body whose Read and Close fail.
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
@@ -72,7 +71,6 @@ func TestBody_None(t *testing.T) {
 	}
 }
 
-// stream is a body that can be written to.
 type stream struct {
 	io.Reader
 	bytes.Buffer
@@ -82,7 +80,6 @@ type stream struct {
 func (s *stream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
 func (s *stream) Close() error               { return nil }
 
-// halfStream can be closed for writing, too.
 type halfStream struct{ stream }
 
 func (s *halfStream) CloseWrite() error { s.shut++; return errPlain }

@@ -48,7 +48,6 @@ func TestBody_FailedUpload(t *testing.T) {
 	equal(t, "an upload that ended well", got, "1 medium rejected/availability")
 }
 
-// closedBody fails once it was closed.
 type closedBody struct{ err error }
 
 func (b *closedBody) Read([]byte) (int, error) { return 0, b.err }

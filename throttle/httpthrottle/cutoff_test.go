@@ -23,7 +23,6 @@ type upload struct {
 	continues     bool // the server sends 100 Continue
 }
 
-// send sends the upload to a server with the handler, and returns what the client gets.
 func (u upload) send(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, sent func())) string {
 	t.Helper()
 	sent := make(chan struct{})

@@ -44,36 +44,26 @@
 //	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 //	http.ListenAndServe(address, serve(mux))
 //
-// A shed request gets 503 Service Unavailable with a Retry-After header. While requests wait for a
-// processor, or in a queue inside the handler, such as that of a full pool of connections, the
-// middleware sheds the least important ones by itself: see Config.ProcessorWait and Config.Slow. The
-// throttle also learns from the statuses that the handler answers: 503 with Retry-After says that it is full.
-//
-// Health checks are served whatever the throttle decides: see MiddlewareConfig.Exempt.
+// While requests wait for a processor, or in a queue inside the handler, such as that of a full pool of
+// connections, the middleware sheds the least important ones by itself: see Config.ProcessorWait and
+// Config.Slow. The throttle also learns from the statuses that the handler answers: 503 with Retry-After
+// says that it is full. Health checks are served whatever the throttle decides: see
+// MiddlewareConfig.Exempt.
 //
 // # Client, server, or both
 //
-// Throttle in the client if you can. Shedding there costs the server nothing and needs no changes
-// in it. Throttle in each server of yours too: only there the wait for a processor is seen, and it
-// may have many clients, or clients that you do not control. A client that sends few requests has
-// too little data to decide. With both, the server sheds for all its clients. They count its
-// answers as rejections, and send less.
-//
-// One throttle should cover one resource that runs out as a whole:
-//
-//   - a host, which is the default of a client,
-//   - a route, if routes depend on different resources (see Key and MiddlewareConfig.Group),
-//   - a tenant, if each tenant has its own share.
-//
-// A Middleware has one throttle for all requests by default, because it usually runs before the mux
-// has matched a route. A grpcthrottle.Server has one per method, which is known before it runs.
+// Throttle in the client if you can: shedding there costs the server nothing. Throttle in each server of
+// yours too. docs/where-to-put-throttles.md says when, and by which key: per host, route or tenant. A
+// Middleware has one throttle for all requests by default, because it usually runs before the mux has
+// matched a route.
 //
 // Package protocol says how priorities and load reports travel: as in the other protocols.
 //
 // # Nested throttles
 //
-// If a handler's own call is shed, [WriteError] answers 503 with Retry-After. [ErrorHandler] does the same for httputil.ReverseProxy, whose own ErrorHandler answers 502 to every
-// error. [Forward] copies the response of a backend.
+// If a handler's own call is shed, [WriteError] answers 503 with Retry-After. [ErrorHandler] does the same
+// for httputil.ReverseProxy, whose own ErrorHandler answers 502 to every error. [Forward] copies the
+// response of a backend.
 //
 // An answer that repeats the failure of a dependency is Ignored, see package protocol. That is so if
 //

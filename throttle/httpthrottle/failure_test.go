@@ -21,8 +21,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// send sends a request through a new transport. It returns the outcome in the throttle, and the error. The
-// error that the throttle records wraps the caller's, and has its text unless it is unavailable.
 func send(t *testing.T, base http.RoundTripper, r *http.Request) (string, error) {
 	t.Helper()
 	rec := throttletest.NewRecorder()
@@ -120,7 +118,6 @@ func TestTimeoutOfTheClient(t *testing.T) {
 	})
 }
 
-// A request that no client could send does not count against its server.
 func TestFailure_MalformedRequests(t *testing.T) {
 	base := dialer(func() (net.Conn, error) {
 		t.Error("got a connection asked for, want the request refused")
@@ -158,7 +155,6 @@ func TestFailure_MalformedRequests(t *testing.T) {
 	}
 }
 
-// A failed request that is well-formed counts against the server.
 func TestFailure_WellFormedRequests(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"plain":     func(*http.Request) {},
@@ -180,12 +176,10 @@ func TestFailure_WellFormedRequests(t *testing.T) {
 	equal(t, "no connection over a scheme of the base", got, "1 medium rejected/availability")
 }
 
-// dialer is a base whose connections come from dial.
 func dialer(dial func() (net.Conn, error)) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() }}
 }
 
-// swallow is a server that reads a whole request, but none with a long header.
 func swallow(t *testing.T, http2 bool) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -246,7 +240,6 @@ func TestFailure_UnsendableRequests(t *testing.T) {
 	}
 }
 
-// greet lets a client learn the settings of a server.
 func greet(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	response, err := server.Client().Get(server.URL)

@@ -51,7 +51,6 @@ func TestForward_Outcomes(t *testing.T) {
 	}
 }
 
-// A client sees a forwarded response as the backend sent it.
 func TestForward_SameAsDirect(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		backend := serve(t, scenery(), http2)

@@ -11,19 +11,16 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// grpcCases are the fields that end some calls of gRPC, and how a throttle counts them.
-func grpcCases() map[string]struct {
+type grpcCase struct {
 	fields http.Header
 	want   string
 	full   uint64 // rejections of a full server
-} {
+}
+
+func grpcCases() map[string]grpcCase {
 	code := func(code string) http.Header { return http.Header{"Grpc-Status": {code}} }
 	delayed := func(ms string) http.Header { return http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {ms}} }
-	return map[string]struct {
-		fields http.Header
-		want   string
-		full   uint64
-	}{
+	return map[string]grpcCase{
 		"OK": {code("0"), "accepted/none", 0}, "canceled": {code("1"), "ignored/canceled", 0}, "not found": {code("5"), "accepted/missing", 0},
 		"exhausted": {code("8"), "rejected/quota", 1}, "unavailable": {code("14"), "rejected/availability", 0},
 		"pushback": {delayed("1500"), "rejected/availability", 1}, "retry at once": {delayed("0"), "rejected/availability", 0},
@@ -42,7 +39,6 @@ func grpcResponse(header, trailer http.Header, body string) roundTrip {
 	}
 }
 
-// atEnd is an empty reader.
 type atEnd func()
 
 func (f atEnd) Read([]byte) (int, error) { f(); return 0, io.EOF }

@@ -13,7 +13,6 @@ import (
 
 // The code of README.md and docs/beside-a-mesh.md, and the tests that run it.
 
-// readmeClient returns the README's client.
 func readmeClient() (*http.Client, error) {
 	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"}, // one throttle per host, all with this name
@@ -25,7 +24,6 @@ func readmeClient() (*http.Client, error) {
 	return client, nil
 }
 
-// readmeServer returns the README's server.
 func readmeServer(mux http.Handler) (*http.Server, error) {
 	th, err := throttle.New(throttle.Config{Name: "shop"})
 	if err != nil {

@@ -20,7 +20,6 @@ func trusting(trusted bool) throttle.Trust {
 
 func ok(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
-// TestMiddleware_Tell wants the header in responses to those that it is meant for.
 func TestMiddleware_Tell(t *testing.T) {
 	tell := func(to bool) func(*http.Request) bool { return func(*http.Request) bool { return to } }
 	for name, c := range map[string]struct {
@@ -60,7 +59,6 @@ func TestMiddleware_Tell(t *testing.T) {
 	}
 }
 
-// TestMiddleware_Tell_overloaded sheds requests, and says how many.
 func TestMiddleware_Tell_overloaded(t *testing.T) {
 	th := shedding(t, throttle.Config{})
 	w := served(th, httpthrottle.MiddlewareConfig{Trust: trusting(true)}, incoming(t.Context()), never(t))
@@ -71,7 +69,6 @@ func TestMiddleware_Tell_overloaded(t *testing.T) {
 	}
 }
 
-// TestMiddleware_Tell_proxy replaces the header of a server behind a proxy.
 func TestMiddleware_Tell_proxy(t *testing.T) {
 	proxied := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(protocol.LoadHeader, "TEXT cpu_utilization=0.5")
@@ -81,7 +78,6 @@ func TestMiddleware_Tell_proxy(t *testing.T) {
 	equal(t, "header", strings.Join(w.Header()[protocol.LoadHeader], "|"), calmLoad)
 }
 
-// TestTransport_Listen reads the header of hosts that Listen allows.
 func TestTransport_Listen(t *testing.T) {
 	const overloaded = "TEXT named_metrics.spillway.overloaded=1"
 	for name, c := range map[string]struct {

@@ -1,7 +1,6 @@
 package httpthrottle
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -27,9 +26,8 @@ type MiddlewareConfig struct {
 	// path.
 	Key func(*http.Request) string
 	// Exempt reports whether a request is served whatever the throttle decides. Stats.Exempt of the
-	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets 503
-	// from a busy process ends the process, and the others get its load. Use it for health checks only:
-	// a request that needs much work makes an overload worse.
+	// throttle counts it, and nothing else does. Default [HealthCheck]. Use it for health checks only: see
+	// package protocol.
 	Exempt func(*http.Request) bool
 	// Trust decides which priority a request gets from its [PriorityHeader]. Its Peer is called
 	// with the request's context; use [PeerFunc] if it needs the request. The zero Trust trusts no
@@ -39,8 +37,7 @@ type MiddlewareConfig struct {
 	// Priority returns the priority of a request without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(*http.Request) throttle.Priority
-	// Tenant returns on whose behalf a request is served: see [throttle.WithTenant]. While requests are
-	// shed, those of tenants that take more than their fair share are shed first. Use what an outer
+	// Tenant returns on whose behalf a request is served: see [throttle.WithTenant]. Use what an outer
 	// handler has authenticated, not a value that callers choose freely. The handler's request has the
 	// tenant in its context, so throttles for other backends are fair too. Default: the tenant of the
 	// request's context, if an outer handler put one there.
@@ -57,13 +54,11 @@ type MiddlewareConfig struct {
 	// begins with the request, and again with each read of its body. So a slow upload does not
 	// count. Default 1 s, at most 1 h; a longer value becomes 1 h. A negative value is off.
 	//
-	// Without it, a handler that hangs is not noticed if the clients give up before a deadline of
-	// the server. 1 s is longer than most healthy requests take, and shorter than the patience of
-	// most clients. Set about twice the time of the slowest healthy requests if they take longer, or
-	// if clients give up sooner. Leave Config.CanceledAfter of the throttle zero: its time does not
-	// begin again with the body. Turn it off for long polls, which wait before the header: give their
-	// routes a Middleware of their own. Streams whose header was written, such as server-sent events
-	// and WebSockets, are not affected.
+	// Set about twice the time of the slowest healthy requests if they take longer, or if clients give
+	// up sooner. Leave Config.CanceledAfter of the throttle zero: its time does not begin again with the
+	// body. Turn it off for long polls, which wait before the header: give their routes a Middleware of
+	// their own. Streams whose header was written, such as server-sent events and WebSockets, are not
+	// affected.
 	CanceledAfter time.Duration
 	// Problem writes status and body of the answer to a request that is not served. Retry-After and
 	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
@@ -72,10 +67,9 @@ type MiddlewareConfig struct {
 	// application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// Tell reports whether the response to a request says what this server sheds, in the header
-	// [protocol.LoadHeader]. A transport whose Listen allows it then sheds such requests itself, and
-	// does not take errors of a calm server for load. Load balancers such as Envoy read it too. It
-	// shows how full the server is, so do not send it to strangers. Default: to the clients that
-	// Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent.
+	// [protocol.LoadHeader]. Load balancers such as Envoy read it too. It shows how full the server is, so
+	// do not send it to strangers. Default: to the clients that Trust.Peer accepts. In ModeShadow and
+	// ModeOff nothing is sent.
 	Tell func(*http.Request) bool
 	// LowerRetries gives a request one priority lower if its sender marks it as a retry with the
 	// [AttemptHeader], so that first attempts are served first. It does not apply to a priority that
@@ -131,13 +125,12 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, protocol.CanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(protocol.RetryAfter, min(c.RetryAfter, protocol.MaxDelay))
 	arrivals := protocol.NewArrivals(c.LowerRetries, c.RetryHooks)
-	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	throttles, loads := &protocol.Throttles{Group: c.Group}, &protocol.Loads{}
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, untrusted: untrusted, base: time.Now(), next: next}
+		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, base: time.Now(), next: next}
 	}
 }
 
@@ -147,8 +140,7 @@ type middleware struct {
 	throttles *protocol.Throttles // of the Group
 	loads     *protocol.Loads
 	arrivals  protocol.Arrivals
-	untrusted throttle.Priority // priority of a request without a trusted one
-	base      time.Time         // of the times of its requests
+	base      time.Time // of the times of its requests
 	next      http.Handler
 }
 

@@ -25,7 +25,6 @@ func TestMiddleware_Exempt(t *testing.T) {
 	}
 }
 
-// wantExempt requests a target from a server that sheds everything. The request must be served, or not.
 func wantExempt(t *testing.T, name, target string, exempt func(*http.Request) bool, want bool) {
 	t.Helper()
 	rec := throttletest.NewRecorder()

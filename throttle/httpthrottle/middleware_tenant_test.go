@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// TestMiddleware_Tenant checks which tenant a handler gets.
 func TestMiddleware_Tenant(t *testing.T) {
 	account := func(r *http.Request) string { return "tenant of " + r.URL.Path }
 	for want, of := range map[string]func(*http.Request) string{"bob": nil, "tenant of /": account} {

@@ -193,7 +193,6 @@ func TestMiddleware_SameAsWithout(t *testing.T) {
 	}
 }
 
-// duplex exchanges lines with a server that answers before the request has ended.
 func duplex(tr *transcript, client *http.Client, server string) {
 	in, out := io.Pipe()
 	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, server+"/duplex", in)

@@ -2,6 +2,7 @@ package httpthrottle
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -60,9 +61,13 @@ type incoming struct {
 // receive returns the priority of a request: the context's, else a trusted sender's, else that of
 // the Priority function, else the Default.
 func (m *middleware) receive(r *http.Request) incoming {
-	ctx := r.Context()
-	p, trusted, asked := m.accepted(r)
-	in := incoming{ctx: ctx, fixed: trusted, trusted: trusted, asked: asked}
+	ctx, words := r.Context(), r.Header[PriorityHeader]
+	p, trusted := protocol.Accept(peerContext{r}, m.Trust, words)
+	in := incoming{ctx: ctx, fixed: trusted, trusted: trusted}
+	if len(words) == 1 {
+		_, err := throttle.ParsePriority(words[0])
+		in.asked = err == nil
+	}
 	if own, ok := protocol.Priority(ctx); ok {
 		in.priority, in.fixed = own, true
 	} else {
@@ -74,30 +79,10 @@ func (m *middleware) receive(r *http.Request) incoming {
 	if m.Tenant != nil {
 		in.ctx = throttle.WithTenant(in.ctx, m.Tenant(r))
 	}
-	in.header = forwarded(in.priority, trusted)
+	if trusted {
+		in.header = protocol.Word(in.priority)
+	}
 	return in
-}
-
-// accepted returns the priority that Trust accepts from a request, whether a trusted sender named it, and
-// whether Peer was asked for that.
-func (m *middleware) accepted(r *http.Request) (p throttle.Priority, trusted, asked bool) {
-	words := r.Header[PriorityHeader]
-	if len(words) != 1 {
-		return m.untrusted, false, false // the common case, without a context for Peer
-	}
-	_, err := throttle.ParsePriority(words[0])
-	p, trusted = protocol.Accept(peerContext{r}, m.Trust, words)
-	return p, trusted, err == nil
-}
-
-// forwarded returns the header value that the handler may forward: none unless the sender is
-// trusted.
-func forwarded(p throttle.Priority, trusted bool) string {
-	word := p.String()
-	if _, err := throttle.ParsePriority(word); err != nil || !trusted {
-		return ""
-	}
-	return word
 }
 
 func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
@@ -128,11 +113,7 @@ func withHeader(r *http.Request, word string) *http.Request {
 // setHeader makes word the only value of the PriorityHeader in h. Empty removes it. A nil header
 // stays nil.
 func setHeader(h http.Header, word string) {
-	for name := range h {
-		if isPriorityHeader(name) {
-			delete(h, name)
-		}
-	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return isPriorityHeader(name) })
 	if word != "" && h != nil {
 		h[PriorityHeader] = []string{word}
 	}

@@ -36,7 +36,6 @@ func TestWriteError_AfterTheHeader(t *testing.T) {
 	equal(t, "books", books(th), "1 medium accepted/none")
 }
 
-// holding is a writer that sends nothing before the handler returns.
 type holding struct {
 	wrapped
 	statuses *[]int
@@ -57,7 +56,6 @@ func TestWriteError_Once(t *testing.T) {
 	equal(t, "books", books(th), "1 medium ignored/shed")
 }
 
-// goldenBody is the body of the answer to a shed request.
 const goldenBody = `{"title":"Service Unavailable","status":503,"detail":"The server has no capacity for this request. Try again after the delay in Retry-After."}` + "\n"
 
 func TestShedResponse(t *testing.T) {
@@ -102,7 +100,6 @@ func TestProblem(t *testing.T) {
 	equal(t, "answer", fmt.Sprintf("%d %s", w.Code, w.Body), "429 /map[Cache-Control:[no-store] Retry-After:[1]] true")
 }
 
-// Requests that are neither shed nor served.
 func TestProblem_NotShed(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

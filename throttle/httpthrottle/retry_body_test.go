@@ -96,7 +96,6 @@ func TestRetry_Bodies(t *testing.T) {
 	}
 }
 
-// rejecting is a server that rejects the first two requests.
 type rejecting struct {
 	by       string
 	requests atomic.Int64

@@ -20,7 +20,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// often is a retry.Config whose budget never runs out and whose delays are short.
 func often() *retry.Config {
 	return &retry.Config{
 		Budget: retry.Budget{Share: 1, Reserve: 1e6}, Delay: retry.Delay{Initial: time.Millisecond},
@@ -28,7 +27,6 @@ func often() *retry.Config {
 	}
 }
 
-// retrying returns a transport that sheds nothing and retries.
 func retrying(t *testing.T, base http.RoundTripper, c httpthrottle.TransportConfig) *httpthrottle.Transport {
 	t.Helper()
 	if c.Retry == nil {
@@ -38,7 +36,6 @@ func retrying(t *testing.T, base http.RoundTripper, c httpthrottle.TransportConf
 	return newTransport(t, base, c)
 }
 
-// statsOf returns the statistics of the only Retrier.
 func statsOf(t *testing.T, transport *httpthrottle.Transport) retry.Stats {
 	t.Helper()
 	all := slices.Collect(transport.Retriers().All())
@@ -194,7 +191,6 @@ func TestRetry_DoesNotWaitForAStream(t *testing.T) {
 	equal(t, "body", read(t, transport, get(t.Context())), "text")
 }
 
-// unread is a body that must not be read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// fullOf returns how many rejections of a throttle were those of a full backend.
 func fullOf(th *throttle.Throttle) (full uint64) {
 	for _, p := range th.Stats().Priorities {
 		full += p.Overloaded
@@ -18,7 +17,6 @@ func fullOf(th *throttle.Throttle) (full uint64) {
 	return full
 }
 
-// What each answer says, to the transport of a client and to the middleware around the handler.
 func TestStatusError_overloaded(t *testing.T) {
 	soon := time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)
 	past := time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)

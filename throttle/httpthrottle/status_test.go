@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/deixis/faults"
@@ -28,6 +29,9 @@ func TestStatusError(t *testing.T) {
 		}
 		got := fmt.Sprint(throttle.FaultOf(err), " ", throttle.DefaultClassify(t.Context(), err))
 		equal(t, strconv.Itoa(status), got, cmp.Or(want[status], "other accepted"))
+		delayed := httpthrottle.StatusError(&http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"7"}}})
+		equal(t, fmt.Sprint(status, ": has a delay"), faults.IsUnavailable(delayed), strings.HasSuffix(got, "rejected"))
+		equal(t, fmt.Sprint(status, ": fault with a delay"), throttle.FaultOf(delayed), throttle.FaultOf(err))
 		var response *httpthrottle.ResponseError
 		if !errors.As(err, &response) || response.StatusCode != status {
 			t.Errorf("%d: got no ResponseError of it in %v", status, err)
@@ -36,13 +40,4 @@ func TestStatusError(t *testing.T) {
 	equal(t, "no response", httpthrottle.StatusError(nil), nil)
 	equal(t, "text", httpthrottle.StatusCodeError(503).Error(), "httpthrottle: 503 Service Unavailable")
 	equal(t, "text", httpthrottle.StatusCodeError(599).Error(), "httpthrottle: 599 (unknown status)")
-}
-
-func TestStatusError_NoDelay(t *testing.T) {
-	h := http.Header{"Retry-After": {"7"}}
-	for _, status := range []int{400, 404, 413, 500, 501, 505} {
-		if faults.IsUnavailable(httpthrottle.StatusError(&http.Response{StatusCode: status, Header: h})) {
-			t.Errorf("%d: got an availability failure, want none", status)
-		}
-	}
 }

@@ -58,7 +58,6 @@ func TestCanceledAfter_Streams(t *testing.T) {
 	})
 }
 
-// drip is a body that arrives slowly.
 type drip struct{}
 
 func (drip) Read(p []byte) (int, error) {

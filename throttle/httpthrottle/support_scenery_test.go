@@ -17,7 +17,6 @@ import (
 	"time"
 )
 
-// scenery is a server with many kinds of responses.
 func scenery() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", echo)
@@ -94,7 +93,6 @@ func scenery() http.Handler {
 	return mux
 }
 
-// echo answers with a description of the request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %s, length %d, %v, %x, error %v\n", r.Method, r.URL, r.Proto, r.ContentLength, r.TransferEncoding, sha256.Sum256(text), err)
@@ -105,7 +103,6 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upgrade switches to a protocol that repeats each line in upper case.
 func upgrade(w http.ResponseWriter, _ *http.Request) {
 	conn, rw, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -147,7 +144,6 @@ func (tr *transcript) header(name string, h http.Header) {
 	}
 }
 
-// response says all about a response, and reads it.
 func (tr *transcript) response(response *http.Response, err error) {
 	if err != nil {
 		tr.say("error %T %v, timeout %v", err, err, os.IsTimeout(err))
@@ -166,7 +162,6 @@ func (tr *transcript) response(response *http.Response, err error) {
 	tr.body(response)
 }
 
-// body reads a body to its end.
 func (tr *transcript) body(response *http.Response) {
 	text, err := io.ReadAll(response.Body)
 	tr.say("body %d %x, error %v", len(text), sha256.Sum256(text), err)

@@ -21,7 +21,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// served runs one request through a middleware with this handler.
 func served(th *throttle.Throttle, c httpthrottle.MiddlewareConfig, r *http.Request, handler http.HandlerFunc) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	httpthrottle.Middleware(th, c)(handler).ServeHTTP(w, r)
@@ -39,7 +38,6 @@ func never(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// tracked is a handler whose requests can be waited for.
 type tracked struct {
 	http.Handler
 	requests *sync.WaitGroup
@@ -51,15 +49,12 @@ func (h tracked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Handler.ServeHTTP(w, r)
 }
 
-// plain is a ResponseWriter that can nothing else.
 type plain struct{ http.ResponseWriter }
 
 type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// serveOn runs one request through a middleware, with a server's own ResponseWriter and this
-// handler.
 func serveOn(t *testing.T, server http.ResponseWriter, th *throttle.Throttle, handler http.HandlerFunc) {
 	t.Helper()
 	httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(server, incoming(t.Context()))
@@ -87,7 +82,6 @@ func (refusal) Error() string               { return "not now" }
 func (refusal) Is(target error) bool        { return target == throttle.ErrShed }
 func (r refusal) RetryAfter() time.Duration { return r.after }
 
-// ask sends a request that must get a response.
 func ask(t testing.TB, transport http.RoundTripper, r *http.Request) *http.Response {
 	t.Helper()
 	response, err := transport.RoundTrip(r)
@@ -97,7 +91,6 @@ func ask(t testing.TB, transport http.RoundTripper, r *http.Request) *http.Respo
 	return response
 }
 
-// read sends a request and reads the response.
 func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
 	t.Helper()
 	response := ask(t, transport, r)
@@ -112,7 +105,6 @@ func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
 // host is where most requests go, and the key of its throttle.
 const host = "backend.example"
 
-// errPlain is an error that means nothing to anybody.
 var errPlain = errors.New("something went wrong")
 
 // unlucky draws shed whatever may be shed, lucky ones let everything through.
@@ -127,12 +119,10 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// roundTrip is a function as a transport.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answers is a base that answers with a status and a body.
 func answers(status int, body string) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
@@ -141,12 +131,10 @@ func answers(status int, body string) roundTrip {
 	}
 }
 
-// fails is a base that never gets an answer.
 func fails(err error) roundTrip {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// unwanted is a base that must not be called.
 func unwanted(t testing.TB) roundTrip {
 	return func(*http.Request) (*http.Response, error) {
 		t.Helper()
@@ -168,7 +156,6 @@ func newTransport(t testing.TB, base http.RoundTripper, c httpthrottle.Transport
 	return transport
 }
 
-// throttleOf returns the throttle of a key.
 func throttleOf(t testing.TB, transport *httpthrottle.Transport, key string) *throttle.Throttle {
 	t.Helper()
 	th, err := transport.Group().Get(key)
@@ -178,7 +165,6 @@ func throttleOf(t testing.TB, transport *httpthrottle.Transport, key string) *th
 	return th
 }
 
-// newThrottle returns a throttle. It needs no name of its own.
 func newThrottle(t testing.TB, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	if c.Name == "" {
@@ -191,7 +177,6 @@ func newThrottle(t testing.TB, c throttle.Config) *throttle.Throttle {
 	return th
 }
 
-// shedding returns a throttle that sheds every call of any priority.
 func shedding(t testing.TB, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	c.Rand = unlucky
@@ -214,7 +199,6 @@ func overload(t testing.TB, th *throttle.Throttle) {
 	}
 }
 
-// get makes a request to the host.
 func get(ctx context.Context) *http.Request { return request(ctx, http.MethodGet, http.NoBody) }
 
 func request(ctx context.Context, method string, body io.Reader) *http.Request {
@@ -239,7 +223,6 @@ func books(th *throttle.Throttle) string {
 	return strings.Join(words, ", ")
 }
 
-// shed is how many calls of any priority a throttle shed.
 func shed(th *throttle.Throttle) uint64 {
 	var n uint64
 	for _, p := range th.Stats().Priorities {
@@ -248,12 +231,10 @@ func shed(th *throttle.Throttle) uint64 {
 	return n
 }
 
-// hookCalls returns how many calls of Started and Finished a recorder has.
 func hookCalls(rec *throttletest.Recorder) string {
 	return fmt.Sprintf("%d started, %d finished", rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished))
 }
 
-// trackedBody is a request's body that knows whether it was closed.
 type trackedBody struct {
 	io.Reader
 	closed int
@@ -261,15 +242,12 @@ type trackedBody struct {
 
 func (b *trackedBody) Close() error { b.closed++; return nil }
 
-// panics reports what f panics with.
 func panics(f func()) (what any) {
 	defer func() { what = recover() }()
 	f()
 	return nil
 }
 
-// quiet discards a log.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// past is a time long gone.
 func past() time.Time { return time.Unix(0, 0) }

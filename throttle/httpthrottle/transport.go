@@ -40,11 +40,10 @@ type TransportConfig struct {
 	// for each request whose priority comes from the context or from Priority, redirected ones
 	// included. Default: never.
 	Send func(*http.Request) bool
-	// Listen reports whether the transport believes what the server of a request says about its load, see
-	// MiddlewareConfig.Tell. Then it sheds what the server sheds, so that such requests do not reach the
-	// server, and returns to full traffic about two seconds after an overload. Answer true for hosts of your own
-	// only: a wrong report can make the transport shed up to 95 % of the requests, until it notices that
-	// the server rejects far fewer. It is called for each response with a report. Default: never.
+	// Listen reports whether the transport sheds what the server of a request says that it sheds, see
+	// MiddlewareConfig.Tell. Answer true for hosts of your own only: a wrong report can make the transport
+	// shed up to 95 % of the requests, until it notices that the server rejects far fewer. It is called for
+	// each response with a report. Default: never.
 	Listen func(*http.Request) bool
 	// Retry makes the transport retry requests that the host had no capacity for, with one budget
 	// per host. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no

@@ -21,13 +21,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// place is a server, as one client sees it.
 type place struct {
 	client *http.Client
 	url    string
 }
 
-// serve runs a server, and returns it as a client of its own sees it.
 func serve(t *testing.T, handler http.Handler, http2 bool) place {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -95,10 +93,8 @@ func upgrading(tr *transcript, client *http.Client, server string) {
 	tr.say("rest %q, %v, close %v", rest, err, conn.Close())
 }
 
-// A scenario is something that a client does.
 type scenario = func(tr *transcript, client *http.Client, server string)
 
-// do sends a request with a body that is made anew each time.
 func do(method, path string, body func() io.Reader, change ...func(*http.Request)) scenario {
 	return func(tr *transcript, client *http.Client, server string) {
 		var text io.Reader
@@ -132,7 +128,6 @@ func ofStream(n int64) func() io.Reader {
 	return func() io.Reader { return io.LimitReader(endless{}, n) }
 }
 
-// endless is a stream of the letter e.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

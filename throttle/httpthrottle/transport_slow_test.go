@@ -13,13 +13,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// slowly is a throttle whose calls are late after 100 ms.
 var slowly = throttle.Config{Slow: 100 * time.Millisecond}
 
-// lateOf returns how many calls of a throttle were late.
 func lateOf(th *throttle.Throttle) uint64 { return th.Stats().Priorities[throttle.Medium].Slow.Late }
 
-// trickle is a body whose text comes after a minute.
 type trickle struct{ io.Reader }
 
 func (r trickle) Read(p []byte) (int, error) { time.Sleep(time.Minute); return r.Reader.Read(p) }

@@ -176,7 +176,6 @@ func TestContextOfStarted(t *testing.T) {
 	}
 }
 
-// strangeContext cannot be compared.
 type strangeContext struct {
 	context.Context
 	_ []int

@@ -72,7 +72,6 @@ func (s hasFRP) Push(string, *http.PushOptions) error        { return s.push() }
 func (s hasHRP) Push(string, *http.PushOptions) error        { return s.push() }
 func (s hasFHRP) Push(string, *http.PushOptions) error       { return s.push() }
 
-// abilities names the interfaces that a ResponseWriter has.
 func abilities(w http.ResponseWriter) string {
 	_, f := w.(http.Flusher)
 	_, h := w.(http.Hijacker)

@@ -19,7 +19,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// stubborn cannot do what it is asked to.
 type stubborn struct{ plain }
 
 func (stubborn) Flush()                                       { panic("use FlushError") }
@@ -37,7 +36,6 @@ func TestErrorsOfTheServersWriter(t *testing.T) {
 	})
 }
 
-// copies says what a ReaderFrom was given.
 type copies struct {
 	plain
 	given io.Reader
