@@ -153,7 +153,6 @@ func checkWindows(t *testing.T, seed uint64) {
 	}
 }
 
-// within returns the number of times after begin, up to end.
 func within(times []time.Time, begin, end time.Time) (n int) {
 	for _, at := range times {
 		if at.After(begin) && !at.After(end) {

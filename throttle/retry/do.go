@@ -68,11 +68,18 @@ func (r *Retrier) rest(ctx context.Context, p throttle.Priority, fn func(context
 		return err
 	}
 	run.current, run.err, run.number, run.sent = a.ctx, a.err, sent, sent
-	for made := true; made && run.Again(Result{Err: run.err}); {
-		var next error
-		if made, next = run.call(fn); made {
-			err = next
+	for run.Again(Result{Err: run.err}) {
+		a = result{ctx: run.current}
+		next := r.try(run.priority, func(ctx context.Context) error {
+			run.current = ctx
+			run.begun()
+			return fn(ctx)
+		}, &a)
+		if !a.made {
+			run.refused(next)
+			break
 		}
+		run.err, err = a.err, next
 	}
 	return err
 }
@@ -87,21 +94,4 @@ func Do[T any](ctx context.Context, r *Retrier, p throttle.Priority, fn func(con
 		return err
 	})
 	return value, err
-}
-
-// call makes an attempt after the first, and reports whether the throttle admitted it. Err is the
-// error for the caller.
-func (u *Run) call(fn func(context.Context) error) (made bool, err error) {
-	a := result{ctx: u.current}
-	err = u.retrier.try(u.priority, func(ctx context.Context) error {
-		u.current = ctx
-		u.begun()
-		return fn(ctx)
-	}, &a)
-	if !a.made {
-		u.refused(err)
-		return false, err
-	}
-	u.err = a.err
-	return true, err
 }

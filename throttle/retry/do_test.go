@@ -181,7 +181,8 @@ func TestDo_BadInput(t *testing.T) {
 	if err := r.Do(none, throttle.High, answers(&calls)); err != nil || calls != 1 {
 		t.Errorf("nil context: got %v, %d calls", err, calls)
 	}
-	if (&retry.Retrier{}).Stats().Name != "" || (*retry.Retrier)(nil).Name() != "" || (*retry.Retrier)(nil).Close() != nil {
+	zero := (&retry.Retrier{}).Stats()
+	if zero.Name != "" || zero.Denied.Count(retry.ReasonOff+1) != 0 || (*retry.Retrier)(nil).Name() != "" || (*retry.Retrier)(nil).Close() != nil {
 		t.Error("a nil or zero Retrier has a state")
 	}
 }

@@ -41,7 +41,6 @@ func TestGroup_ARetrierLivesAsLongAsItsThrottle(t *testing.T) {
 	}
 }
 
-// TestNewGroup_announces its name, if it has one and is valid.
 func TestNewGroup_announces(t *testing.T) {
 	var names []string
 	hooks := retry.Hooks{Announced: func(name string) { names = append(names, name) }}

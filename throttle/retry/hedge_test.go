@@ -19,7 +19,6 @@ import (
 
 const hedgeAfter = 100 * time.Millisecond
 
-// act is what an attempt does: it ends with err after some time, or with the error of its context.
 type act struct {
 	takes time.Duration
 	err   error
@@ -39,7 +38,6 @@ func play(acts ...act) func(context.Context) (int, error) {
 	}
 }
 
-// outcomesOf returns the numbers of calls that were accepted, rejected and ignored.
 func outcomesOf(th *throttle.Throttle) (n [3]uint64) {
 	for _, p := range th.Stats().Priorities {
 		for o := range n {

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// recordInto returns hooks that append each event as a text.
 func recordInto(events *[]string) retry.Hooks {
 	add := func(text string) { *events = append(*events, text) }
 	return retry.Hooks{

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// withoutReserve is a budget without retries.
 func withoutReserve() retry.Budget { return retry.Budget{Reserve: -1} }
 
 func TestLogHooks_OnceAMinute(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 var errBusy = errors.New("busy")
 
-// rejected is an answer of a backend that has no capacity.
 func rejected() error { return throttle.MarkRejected(errBusy) }
 
 // newRetrier returns a Retrier around a throttle that sheds nothing, with a delay of exactly half of
@@ -43,7 +42,6 @@ func answers(calls *int, errs ...error) func(context.Context) error {
 	}
 }
 
-// accept makes n calls that are accepted.
 func accept(t *testing.T, r *retry.Retrier, n int) {
 	t.Helper()
 	for range n {
@@ -53,7 +51,6 @@ func accept(t *testing.T, r *retry.Retrier, n int) {
 	}
 }
 
-// denials returns the reasons that were counted, with their numbers.
 func denials(r *retry.Retrier) map[retry.Reason]uint64 {
 	counts := map[retry.Reason]uint64{}
 	for reason, n := range r.Stats().Denied.All() {
@@ -64,5 +61,4 @@ func denials(r *retry.Retrier) map[retry.Reason]uint64 {
 	return counts
 }
 
-// generous is a budget that never runs out.
 func generous() retry.Budget { return retry.Budget{Share: 1, Reserve: 1e6, Window: time.Second} }

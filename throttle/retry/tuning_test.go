@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// tune changes a Retrier, which must succeed.
 func tune(t *testing.T, r *retry.Retrier, p retry.Patch) {
 	t.Helper()
 	if err := r.Tune(p); err != nil {
@@ -68,7 +67,6 @@ func TestTune_offEndsWaitingCalls(t *testing.T) {
 	})
 }
 
-// TestTune_attempts also counts the calls that had more.
 func TestTune_attempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetrier(t, retry.Config{Attempts: 2, Budget: generous()})
@@ -86,7 +84,6 @@ func TestTune_attempts(t *testing.T) {
 	})
 }
 
-// TestTune_budget applies to the window that has begun.
 func TestTune_budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetrier(t, retry.Config{Attempts: 2, Delay: retry.Delay{Initial: time.Microsecond}})
