@@ -36,7 +36,6 @@ func TestAllocations(t *testing.T) {
 	})
 }
 
-// demandNone wants no allocation.
 func demandNone(t *testing.T, name string, call func()) {
 	t.Helper()
 	if got := testing.AllocsPerRun(100, func() {

@@ -21,7 +21,6 @@ func TestNextBackOffIsAtMostMaxInterval(t *testing.T) {
 	})
 }
 
-// TestBackOffDoesNotOvertake has a worker wait in the queue while operations request delays.
 func TestBackOffDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1}))

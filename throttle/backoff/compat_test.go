@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// graphConfig is the configuration of the graph in the source document.
 func graphConfig() backoff.Config {
 	return backoff.Config{
 		Name: "document", Mode: backoff.Sleep, InitialInterval: time.Millisecond, MaxInterval: 15 * time.Minute, MaxRandomization: 2 * time.Minute,
@@ -57,7 +56,6 @@ func TestSleepTrace(t *testing.T) {
 	})
 }
 
-// slept records a call, and returns the time slept.
 func slept(t *testing.T, r *backoff.Responsive, ok bool) time.Duration {
 	t.Helper()
 	begun, record := time.Now(), r.SleepOnFailure
@@ -88,7 +86,6 @@ func TestSleepOnFailureConcurrently(t *testing.T) {
 	})
 }
 
-// TestStatsCountTimeSlept wants that a canceled sleep counts with its real length.
 func TestStatsCountTimeSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := graphConfig()

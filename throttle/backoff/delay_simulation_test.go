@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// simulation is a scenario and the bounds that its phases must keep.
 type simulation struct {
 	name  string
 	short time.Duration // of each phase with -short; 0 leaves the simulation out

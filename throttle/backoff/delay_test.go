@@ -25,7 +25,6 @@ type model struct {
 	previous   time.Duration // delay before the last step of the recovery
 }
 
-// record reports whether s makes a step.
 func (m *model) record(s result) bool {
 	if s.generation != m.generation {
 		return false
@@ -81,7 +80,6 @@ func (m *model) reset() {
 	*m = model{c: m.c, generation: m.generation + 1}
 }
 
-// TestDelayEqualsModel plays random sequences with random settings.
 func TestDelayEqualsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(10, 10))
 	ups, downs, fast, runs := 0, 0, 0, 400
@@ -132,7 +130,6 @@ func TestDelayEqualsModel(t *testing.T) {
 	}
 }
 
-// someConfig returns a random valid Config.
 func someConfig(random *rand.Rand) Config {
 	c := Config{
 		Name: "x", Mode: Mode(random.IntN(numModes)), InitialInterval: 1 + time.Duration(random.Int64N(int64(time.Second)))/1000*1000 + 1000,

@@ -50,7 +50,6 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// play plays a sequence of calls in a bubble.
 func play(t *testing.T, c backoff.Config, calls []byte) {
 	bounds := func(t *testing.T, before, s backoff.Stats) {
 		t.Helper()

@@ -13,18 +13,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestHooks records all hook calls of one Responsive.
 func TestHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		var log strings.Builder
 		var made *backoff.Responsive
 		note := backoff.Hooks{
-			Created: func(r *backoff.Responsive) { made = r; fmt.Fprint(&log, "made ") },
+			Created: func(r *backoff.Responsive) { made = r; fmt.Fprintln(&log, "made") },
 			Closed:  func(*backoff.Responsive) { fmt.Fprint(&log, "closed") },
-			Stepped: func(e backoff.StepEvent) { fmt.Fprint(&log, e.From, ">", e.To, " ", e.Up(), " ") },
+			Stepped: func(e backoff.StepEvent) { fmt.Fprintln(&log, e) },
 			Slept: func(ctx context.Context, e backoff.SleepEvent) {
-				fmt.Fprint(&log, ctx.Value(key{}), " slept ", e.Duration, " ", e.Err, " ")
+				fmt.Fprintln(&log, ctx.Value(key{}), e)
 			},
 		}
 		r := backoff.Must(backoff.New(backoff.Config{
@@ -39,8 +38,14 @@ func TestHooks(t *testing.T) {
 		wait(t, r)
 		_, _ = r.Wait(ctx)
 		_ = r.Close()
-		if want := "made 0s>1s true me slept 1s <nil> 1s>0s false closed"; log.String() != want || made != r {
+		want := "made\nbackoff x: delay up from 0s to 1s\nme backoff x: waited 1s\nbackoff x: delay down from 1s to 0s\nclosed"
+		if log.String() != want || made != r {
 			t.Errorf("got %q want %q", log.String(), want)
+		}
+		same := backoff.StepEvent{Responsive: r, From: time.Second, To: time.Second}
+		failed := backoff.SleepEvent{Duration: time.Second, Err: backoff.ErrClosed}
+		if got := fmt.Sprint(same, ", ", failed); got != "backoff x: delay up from 1s to 1s, backoff : waited 1s: backoff: closed" {
+			t.Errorf("got %q", got)
 		}
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// lines records what a logger writes, without the time.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -34,7 +33,6 @@ func (l *lines) hooks() backoff.Hooks {
 	}})))
 }
 
-// since returns the lines since the last call.
 func (l *lines) since() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +40,6 @@ func (l *lines) since() []string {
 	return strings.FieldsFunc(l.text.String(), func(r rune) bool { return r == '\n' })
 }
 
-// want fails the test unless the lines since the last call are these.
 func (l *lines) want(t *testing.T, when string, want ...string) {
 	t.Helper()
 	got := l.since()
@@ -95,7 +92,6 @@ func TestLogHooksAfterClose(t *testing.T) {
 	log.want(t, "one is closed", "level=INFO|backoff=two")
 }
 
-// TestLogHooksOutOfOrder has steps of several goroutines arrive late.
 func TestLogHooksOutOfOrder(t *testing.T) {
 	var log lines
 	var late []backoff.StepEvent

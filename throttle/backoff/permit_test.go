@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestDoneCountsOnce calls Done several times, on copies too.
 func TestDoneCountsOnce(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	for _, o := range []backoff.Outcome{backoff.Throttled, backoff.Success, backoff.Ignored, backoff.ThrottledFor(time.Second)} {
@@ -51,7 +50,6 @@ func TestDoneConcurrently(t *testing.T) {
 	}
 }
 
-// TestPermitsNeverDone wants that the next calls proceed, in every mode.
 func TestPermitsNeverDone(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
@@ -123,7 +121,6 @@ func TestDoRecordsTheOutcome(t *testing.T) {
 	}
 }
 
-// TestDoWithoutAFunction wants an error without a wait.
 func TestDoWithoutAFunction(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	_, err := backoff.Do[int](t.Context(), r, nil)

@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// waits are the ways to wait, by name.
 func waits(r *backoff.Responsive) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Wait":           func(ctx context.Context) error { _, err := r.Wait(ctx); return err },
@@ -29,7 +28,6 @@ func waits(r *backoff.Responsive) map[string]func(context.Context) error {
 	}
 }
 
-// TestNilContext wants that a function receives context.Background().
 func TestNilContext(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Microsecond, MaxInterval: 2 * time.Microsecond}))

@@ -40,7 +40,6 @@ func newService(sc scenario) *service {
 	}
 }
 
-// refill brings the tokens up to now.
 func (s *service) refill(now time.Time) {
 	s.tokens = min(saved, s.tokens+now.Sub(s.at).Seconds()*s.rate)
 	s.at = now
@@ -102,7 +101,6 @@ type bounds struct {
 	burst     bool    // calls that are throttled in the start are bounded too
 }
 
-// phase is what happened at one rate.
 type phase struct {
 	goodput, whole, throttled float64
 	recovered                 int // -1 for never

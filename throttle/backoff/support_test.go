@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// wait fails the test if Wait does.
 func wait(t *testing.T, r *backoff.Responsive) backoff.Permit {
 	t.Helper()
 	p, err := r.Wait(t.Context())
@@ -33,7 +32,6 @@ func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsi
 	return r
 }
 
-// caught wants that f panics with want.
 func caught(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
@@ -45,7 +43,6 @@ func caught(t *testing.T, want string, f func()) {
 	f()
 }
 
-// atOnce calls f for each element, in goroutines that begin together.
 func atOnce[T any](all []T, f func(T)) {
 	var wg sync.WaitGroup
 	begin := make(chan struct{})

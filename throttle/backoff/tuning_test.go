@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestTune_endsALongDelay for calls that wait already, in each mode.
 func TestTune_endsALongDelay(t *testing.T) {
 	for _, mode := range []Mode{Pace, Sleep} {
 		synctest.Test(t, func(t *testing.T) {

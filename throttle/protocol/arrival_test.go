@@ -54,7 +54,6 @@ func TestArrivals_Arrive(t *testing.T) {
 	}
 }
 
-// Without an Arrived hook, the default one is called, if there is one.
 func TestNewArrivals_defaultHooks(t *testing.T) {
 	t.Cleanup(func() { retry.SetDefaultHooks(retry.Hooks{}) })
 	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))

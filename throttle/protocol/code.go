@@ -38,6 +38,12 @@ func codes() [14]codeOf {
 // FaultOfCode returns the fault for a code of gRPC or Connect, which have the same numbers. It returns
 // FaultNone for OK, and FaultOther for a code that says nothing: Unknown, Internal, DataLoss.
 //
+// By default a throttle counts Unavailable, ResourceExhausted and DeadlineExceeded as
+// [throttle.Rejected], Canceled as [throttle.Ignored] unless it is late (Config.CanceledAfter), and all
+// others as [throttle.Accepted]. ResourceExhausted, and Unavailable with a delay, also say that the backend
+// is full: see [throttle.MarkOverloaded]. Unavailable without one may have other reasons than load, and so
+// may DeadlineExceeded.
+//
 // gRPC and Connect also return ResourceExhausted for a message that is too large. That is not a lack
 // of capacity, so its fault is FaultBad. The text of the message is the only difference.
 func FaultOfCode(code uint32, message string) throttle.Fault {

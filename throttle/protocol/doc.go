@@ -48,10 +48,18 @@
 // The error of a shed call names its throttle and key, such as the address of a backend. What a server
 // sends to a remote caller names neither.
 //
+// # Health checks
+//
+// An orchestrator that gets the answer of a shed call from a busy process ends the process, and the others
+// get its load. So servers serve health checks whatever their throttles decide: see their Exempt. Use it
+// for nothing else: a call that needs much work makes an overload worse.
+//
 // # Load reports
 //
 // With its Tell a server says in each answer what it sheds, and a client with a Listen sheds that itself.
-// By default the clients that Trust accepts get it, and no client listens. See docs/load-reports.md.
+// So such calls do not reach the server, the client returns to full traffic about two seconds after an
+// overload, and it does not take errors of a calm server for load. By default the clients that Trust
+// accepts get a report, and no client listens. See docs/load-reports.md.
 //
 // # More integrations
 //

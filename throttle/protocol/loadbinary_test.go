@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// TestParseBinaryLoad_fields reads messages with fields that the report does not have.
 func TestParseBinaryLoad_fields(t *testing.T) {
 	own := protocol.FormatBinaryLoad(throttle.LoadReport{Overloaded: true})
 	const double = "\x9a\x99\x99\x99\x99\x99\xb9\x3f"

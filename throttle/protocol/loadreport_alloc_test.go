@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// TestParseLoad_allocations reads our own forms.
 func TestParseLoad_allocations(t *testing.T) {
 	for name, g := range goldenLoads() {
 		text, binary := []string{g.text}, []string{protocol.FormatBinaryLoad(g.report)}

@@ -70,7 +70,6 @@ func TestFormatLoad(t *testing.T) {
 	}
 }
 
-// TestFormatLoad_range formats numbers that no server should say.
 func TestFormatLoad_range(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e308, -0.5, 1e-300, 0.9999999, 1} {
 		r := throttle.LoadReport{Utilization: x, Answers: int(x)}
@@ -129,7 +128,6 @@ func TestParseLoad(t *testing.T) {
 	}
 }
 
-// TestParseLoad_invalid reads what is no report of a throttle.
 func TestParseLoad_invalid(t *testing.T) {
 	text := goldenLoads()["overloaded"].text
 	for _, values := range [][]string{
@@ -192,7 +190,6 @@ func FuzzParseLoad(f *testing.F) {
 	})
 }
 
-// wantStable wants that a report is read as it was formatted.
 func wantStable(t *testing.T, text string) {
 	t.Helper()
 	again, ok := protocol.ParseLoad([]string{text})

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// overloaded returns a throttle whose backend is full.
 func overloaded() *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
 	for range 100 {
@@ -22,7 +21,6 @@ func overloaded() *throttle.Throttle {
 	return th
 }
 
-// TestLoads passes reports from servers to clients.
 func TestLoads(t *testing.T) {
 	var loads protocol.Loads
 	calm := throttle.Must(throttle.New(throttle.Config{Name: "calm"}))

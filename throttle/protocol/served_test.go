@@ -54,7 +54,6 @@ func TestServed_Outcome(t *testing.T) {
 	}
 }
 
-// Reporting reports what classify rejects, and nothing else.
 func TestReporting(t *testing.T) {
 	if protocol.Reporting(nil) != nil {
 		t.Error("got a Classifier for nil want nil")

@@ -85,22 +85,17 @@ func newRetriers(owner, name string, c *retry.Config) (*retry.Group, error) {
 // the throttle, because a user who has made the Group gave it a wrong Config. Of logs the first error.
 func (t *Throttles) Of(key string) *throttle.Throttle {
 	th, err := t.Group.Get(key)
-	if err != nil {
-		t.logOnce(key, err)
-		return nil
+	if err == nil {
+		return th
 	}
-	return th
-}
-
-func (t *Throttles) logOnce(key string, err error) {
-	if t.logged.Swap(true) {
-		return
+	if !t.logged.Swap(true) {
+		log := slog.Default()
+		if t.name != "" { // empty if a user has made the Group
+			log = log.With(slog.String("throttle", t.name))
+		}
+		log.Warn("throttle: calls pass no throttle", slog.String("key", key), slog.Any("error", err))
 	}
-	log := slog.Default()
-	if t.name != "" { // empty if a user has made the Group
-		log = log.With(slog.String("throttle", t.name))
-	}
-	log.Warn("throttle: calls pass no throttle", slog.String("key", key), slog.Any("error", err))
+	return nil
 }
 
 // RetrierOf returns the Retrier of a throttle, or nil without retries.
