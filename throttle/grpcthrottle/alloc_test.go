@@ -31,7 +31,6 @@ func listened(_ any, ss grpc.ServerStream) error { return ss.SendMsg(nil) }
 
 type silentClient struct{ grpc.ClientStream }
 
-// RecvMsg receives a message, or the end if there is room for a message.
 func (silentClient) RecvMsg(m any) error {
 	if m != nil {
 		return io.EOF
@@ -39,12 +38,10 @@ func (silentClient) RecvMsg(m any) error {
 	return nil
 }
 
-// callStream is the stream of a unary call on a server.
 type callStream struct{ grpc.ServerTransportStream }
 
 func (callStream) SetTrailer(metadata.MD) error { return nil }
 
-// subjects are the interceptors, each called once.
 func subjects(tb testing.TB) map[string]func() {
 	client, server := newClient(tb, grpcthrottle.ClientConfig{}), newServer(tb, grpcthrottle.ServerConfig{})
 	shedding := newClient(tb, grpcthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})

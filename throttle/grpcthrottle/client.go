@@ -29,11 +29,10 @@ type ClientConfig struct {
 	// [PriorityKey]. That is the priority of the context, else that of the Priority function.
 	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
-	// Listen reports whether the client believes what the backend of a call says about its load, see
-	// ServerConfig.Tell. Then it sheds what the backend sheds, so that such calls do not reach the
-	// backend, and returns to full traffic about two seconds after an overload. Answer true for backends of your
-	// own only: a wrong report can make the client shed up to 95 % of the calls, until it notices that the
-	// backend rejects far fewer. It is called for each call with a report in its trailer. Default: never.
+	// Listen reports whether the client sheds what the backend of a call says that it sheds, see
+	// ServerConfig.Tell. Answer true for backends of your own only: a wrong report can make the client shed
+	// up to 95 % of the calls, until it notices that the backend rejects far fewer. It is called for each
+	// call with a report. Default: never.
 	Listen func(context.Context, RPC) bool
 	// Retry makes the client retry unary calls that the target had no capacity for, with one budget
 	// per key. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no
@@ -77,12 +76,6 @@ func (c *Client) DialOptions() []grpc.DialOption {
 	}
 }
 
-func (c *Client) mustBeMade() {
-	if c == nil || c.Throttles == nil {
-		panic("grpcthrottle: the Client is nil or zero: want one made with NewClient")
-	}
-}
-
 // Group returns the throttles by key, for Stats and Tune.
 func (c *Client) Group() *throttle.Group { return c.Throttles.Group }
 
@@ -98,7 +91,7 @@ func (c *Client) Close() error { return c.Throttles.Group.Close() }
 // the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is that of
 // the call, unchanged.
 func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
-	c.mustBeMade()
+	mustBeMade("Client", c != nil && c.Throttles != nil)
 	return func(
 		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker,
 		opts ...grpc.CallOption,
@@ -109,26 +102,16 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 		if t == nil {
 			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
+		u := unaryCall{client: c, throttle: t, rpc: rpc, set: set, req: req, reply: reply, conn: cc, invoker: invoker}
 		if retrier := c.RetrierOf(t); retrier != nil {
-			u := unaryCall{client: c, throttle: t, rpc: rpc, priority: p, set: set, invoke: func(ctx context.Context, opts ...grpc.CallOption) error {
-				return invoker(ctx, method, req, reply, cc, opts...)
-			}}
-			return u.retrying(ctx, retrier, opts)
+			return u.retrying(ctx, retrier, p, opts)
 		}
-		var own error
-		sent := false
-		err := t.Do(ctx, p, func(ctx context.Context) error {
-			sent = true
-			var answer answerTrailer
-			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, answer.with(opts)...)
-			c.receive(ctx, t, rpc, answer.trailer)
-			outcome := clientOutcome(own, &answer.trailer)
-			protocol.Report(ctx, outcome)
-			return outcome
-		})
-		if !sent {
+		call, err := t.Admit(ctx, p)
+		if err != nil {
 			return c.notMade(ctx, err)
 		}
+		var answer answerTrailer
+		own, _ := u.attempt(call, 1, p, &answer, answer.with(opts))
 		return own
 	}
 }
@@ -143,7 +126,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 //
 // Without one of these, gRPC itself leaks the stream.
 func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
-	c.mustBeMade()
+	mustBeMade("Client", c != nil && c.Throttles != nil)
 	return func(
 		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
 		opts ...grpc.CallOption,

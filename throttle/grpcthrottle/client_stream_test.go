@@ -109,7 +109,6 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// obey is a stream that returns the given errors.
 func obey(_ string, ss grpc.ServerStream) error {
 	for {
 		m := new(text)

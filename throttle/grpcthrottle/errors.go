@@ -76,29 +76,19 @@ func publicText(err error) string {
 
 // innermostShed returns the error that err wraps most deeply among those that are throttle.ErrShed.
 func innermostShed(err error) error {
-	for {
-		next := wrappedShed(err)
-		if next == nil {
-			return err
-		}
-		err = next
-	}
-}
-
-func wrappedShed(err error) error {
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
 		if next := e.Unwrap(); isShed(next) {
-			return next
+			return innermostShed(next)
 		}
 	case interface{ Unwrap() []error }:
 		for _, next := range e.Unwrap() {
 			if isShed(next) {
-				return next
+				return innermostShed(next)
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 // pushbackKey is the key of the trailer that the retry policies of gRPC clients obey: a delay in

@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// The codes of calls that are not made.
 func TestClient_notMade(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -63,7 +62,6 @@ func TestClient_sheds(t *testing.T) {
 	}
 }
 
-// A ShedErr of the config keeps its status.
 func TestClient_ShedErr(t *testing.T) {
 	for want, own := range map[codes.Code]error{
 		codes.Unavailable: errors.New("busy"), codes.ResourceExhausted: status.Error(codes.ResourceExhausted, "come back later"),

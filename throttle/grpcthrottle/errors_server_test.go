@@ -77,7 +77,6 @@ func TestServer_sheds(t *testing.T) {
 	}
 }
 
-// shedOf returns the error of a client whose throttle has the key secret-host.
 func shedOf(t *testing.T) error {
 	client := newClient(t, grpcthrottle.ClientConfig{
 		Throttle: throttle.Config{Name: "secret-name", Rand: always},
@@ -109,7 +108,6 @@ func TestShedStatus_NamesNoKey(t *testing.T) {
 	}
 }
 
-// denied is an error like that of a bucket, which has a key too.
 type denied struct{}
 
 func (denied) Error() string        { return "bucket: secret-name is empty for secret-tenant" }

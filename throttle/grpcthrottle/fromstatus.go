@@ -25,15 +25,9 @@ import (
 //	AlreadyExists, Aborted        conflict
 //	FailedPrecondition            precondition, with its violations
 //
-// By default a throttle counts the first three as [throttle.Rejected], Canceled as
-// [throttle.Ignored] unless it is late (Config.CanceledAfter), and all others as
-// [throttle.Accepted]. gRPC also answers ResourceExhausted
-// for a message that is too large. That is not a lack of capacity, so its fault is bad.
-//
-// ResourceExhausted, and Unavailable with a delay, also say that the backend is full: see
-// [throttle.MarkOverloaded]. Unavailable without one may have other reasons than load, and so may
-// DeadlineExceeded. A [Client] also reads the trailer grpc-retry-pushback-ms, in which a server delays or
-// forbids retries: with it, Unavailable says that the backend is full.
+// [protocol.FaultOfCode] says how throttles count them. A [Client] also reads the trailer
+// grpc-retry-pushback-ms, in which a server delays or forbids retries: with it, Unavailable says that the
+// backend is full.
 //
 // FromStatus returns err unchanged if
 //

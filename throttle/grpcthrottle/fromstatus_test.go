@@ -23,7 +23,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// detailed returns an error with a status and details.
 func detailed(t testing.TB, code codes.Code, details ...protoadapt.MessageV1) error {
 	t.Helper()
 	s, err := status.New(code, "so it is").WithDetails(details...)

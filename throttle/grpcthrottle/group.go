@@ -48,3 +48,10 @@ func newThrottles(
 }
 
 func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(t.key(ctx, rpc)) }
+
+// mustBeMade panics unless a Client or a Server was made.
+func mustBeMade(of string, made bool) {
+	if !made {
+		panic("grpcthrottle: the " + of + " is nil or zero: want one made with New" + of)
+	}
+}

@@ -20,7 +20,6 @@ type rpcs = func(context.Context, grpcthrottle.RPC) bool
 
 func answersRPC(yes bool) rpcs { return func(context.Context, grpcthrottle.RPC) bool { return yes } }
 
-// TestServer_Tell wants the trailer in calls of those that it is meant for, and in no others.
 func TestServer_Tell(t *testing.T) {
 	trust := func(yes bool) throttle.Trust { return throttle.Trust{Peer: func(context.Context) bool { return yes }} }
 	for name, c := range map[string]struct {
@@ -54,7 +53,6 @@ func TestServer_Tell(t *testing.T) {
 	}
 }
 
-// TestClient_Listen has a server that sheds calls, and clients that listen or not.
 func TestClient_Listen(t *testing.T) {
 	server := newServer(t, grpcthrottle.ServerConfig{
 		Tell: answersRPC(true), Key: func(context.Context, grpcthrottle.RPC) string { return "" }, Throttle: throttle.Config{Rand: always},

@@ -71,8 +71,6 @@ func TestOutcome_Deadline(t *testing.T) {
 	}
 }
 
-// TestOutcome_FirstMessageAfterDeadline sends the first message of a stream when its caller has
-// given up.
 func TestOutcome_FirstMessageAfterDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, grpcthrottle.ServerConfig{})
@@ -88,25 +86,6 @@ func TestOutcome_FirstMessageAfterDeadline(t *testing.T) {
 	})
 }
 
-// TestOutcome_AbandonedError shows the error of a handler whose caller has gone to the hooks.
-func TestOutcome_AbandonedError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		own, got := errors.New("query failed"), error(nil)
-		server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{
-			Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Err },
-		}}})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := serverCalls(server)[buy](ctx, func(context.Context) error {
-			time.Sleep(2 * time.Second)
-			return own
-		})
-		if !errors.Is(err, own) || status.Code(got) != codes.DeadlineExceeded || got.Error() != "context deadline exceeded: query failed" {
-			t.Errorf("got %v, the hook %v want that of the handler, and both", err, got)
-		}
-	})
-}
-
 // streaming is a stream that the client cancels after a minute without a message from the server.
 type streaming struct {
 	method  string
@@ -116,7 +95,6 @@ type streaming struct {
 	served  tally
 }
 
-// TestOutcome_StreamCanceledAfter cancels streams that have no message yet.
 func TestOutcome_StreamCanceledAfter(t *testing.T) {
 	active, silent := tally{ignored: 1}, tally{rejected: 1}
 	nothing := func(grpc.ServerStream) error { return nil }
@@ -172,7 +150,6 @@ func (c streaming) check(t *testing.T) {
 	wants(t, "server", member(t, server.Group(), c.method), c.served)
 }
 
-// TestOutcome_StreamNeverOpened cancels a stream late that waits for a connection.
 func TestOutcome_StreamNeverOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, grpcthrottle.ClientConfig{})

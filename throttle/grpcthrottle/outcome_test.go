@@ -23,7 +23,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// The errors of calls reach the caller as they are.
 func TestClient_errorsUntouched(t *testing.T) {
 	theirs := status.Error(codes.Unavailable, "theirs")
 	client := newClient(t, grpcthrottle.ClientConfig{})
@@ -86,7 +85,6 @@ func TestClient_messageTooLarge(t *testing.T) {
 	})
 }
 
-// late delays the messages of an attempt until the server has refused it.
 type late struct{}
 
 func (late) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
@@ -145,7 +143,6 @@ func TestOutcome_RetriesEndWhileSending(t *testing.T) {
 	}
 }
 
-// withoutOnFinish removes OnFinish from the options of a stream.
 func withoutOnFinish(
 	ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, _ ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -169,7 +166,6 @@ func TestOutcome_WrappedStatus(t *testing.T) {
 	}
 }
 
-// ending is a stream that ends with an error.
 type ending struct {
 	grpc.ClientStream
 

@@ -17,25 +17,28 @@ import (
 const AttemptsKey = "grpc-previous-rpc-attempts"
 
 type unaryCall struct {
-	client   *Client
-	throttle *throttle.Throttle
-	rpc      RPC
-	priority throttle.Priority
-	set      bool // the context or the Priority function set the priority
-	invoke   func(context.Context, ...grpc.CallOption) error
+	client     *Client
+	throttle   *throttle.Throttle
+	rpc        RPC
+	set        bool // the context or the Priority function set the priority
+	req, reply any
+	conn       *grpc.ClientConn
+	invoker    grpc.UnaryInvoker
 }
 
 // retrying makes the attempts of the call, and returns the error of the last one.
-func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts []grpc.CallOption) error {
+func (u *unaryCall) retrying(
+	ctx context.Context, retrier *retry.Retrier, p throttle.Priority, opts []grpc.CallOption,
+) error {
 	var answer answerTrailer
 	opts = answer.with(opts)
-	run := retrier.Begin(ctx, u.priority)
+	run := retrier.Begin(ctx, p)
 	call, err := run.Admit()
 	if err != nil {
 		return u.client.notMade(ctx, err)
 	}
 	for {
-		own, outcome := u.attempt(call, &run, &answer, opts)
+		own, outcome := u.attempt(call, run.Attempt(), run.Priority(), &answer, opts)
 		res := retry.Result{Err: outcome}
 		if outcome != nil {
 			res.Delay, res.Stop = protocol.Pushback(answer.trailer[pushbackKey])
@@ -53,17 +56,17 @@ func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts [
 
 // attempt makes one attempt. It returns its error, and the error that the throttle classified.
 func (u *unaryCall) attempt(
-	call throttle.Call, run *retry.Run, answer *answerTrailer, opts []grpc.CallOption,
+	call throttle.Call, number int, p throttle.Priority, answer *answerTrailer, opts []grpc.CallOption,
 ) (own, outcome error) {
 	defer call.Done(throttle.ErrPanicked) // has no effect after the first Done
-	ctx := u.client.outgoing(call.Context(), u.rpc, run.Priority(), u.set)
-	if n := run.Attempt(); n > 1 {
+	ctx := u.client.outgoing(call.Context(), u.rpc, p, u.set)
+	if number > 1 {
 		md, _ := metadata.FromOutgoingContext(ctx)
 		md = metadata.Join(md)
-		md.Set(AttemptsKey, strconv.Itoa(n-1))
+		md.Set(AttemptsKey, strconv.Itoa(number-1))
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
-	own = u.invoke(ctx, opts...)
+	own = u.invoker(ctx, u.rpc.Method, u.req, u.reply, u.conn, opts...)
 	u.client.receive(ctx, u.throttle, u.rpc, answer.trailer)
 	outcome = clientOutcome(own, &answer.trailer)
 	protocol.Report(ctx, outcome)
@@ -81,14 +84,4 @@ func attemptOf(ctx context.Context) int {
 		number += n
 	}
 	return min(number, protocol.MaxAttempt)
-}
-
-// arrived counts a retry that a sender has marked. T is nil if the server is closed.
-func (s *Server) arrived(
-	ctx context.Context, t *throttle.Throttle, p throttle.Priority, fixed bool,
-) (context.Context, throttle.Priority) {
-	if number := attemptOf(ctx); number > 1 && t != nil {
-		return s.arrivals.Arrive(ctx, t, number, p, fixed)
-	}
-	return ctx, p
 }

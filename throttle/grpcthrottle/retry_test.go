@@ -19,12 +19,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// often is a retry.Config whose budget never runs out and which adds no random delay.
 func often() *retry.Config {
 	return &retry.Config{Budget: retry.Budget{Share: 1, Reserve: 1e6}, Rand: func() float64 { return 0 }}
 }
 
-// retrierOf returns the only Retrier of a client.
 func retrierOf(t *testing.T, c *grpcthrottle.Client) *retry.Retrier {
 	t.Helper()
 	all := slices.Collect(c.Retriers().All())

@@ -28,24 +28,20 @@ type ServerConfig struct {
 	// server, return "".
 	Key func(context.Context, RPC) string
 	// Exempt reports whether a call is served whatever its throttle decides. Stats.Exempt of the
-	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets
-	// Unavailable from a busy process ends the process, and the others get its load. Use it for health
-	// checks only: a call that needs much work makes an overload worse.
+	// throttle counts it, and nothing else does. Default [HealthCheck]. Use it for health checks only: see
+	// package protocol.
 	Exempt func(context.Context, RPC) bool
 	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find
 	// the sender with peer.FromContext. The zero Trust trusts no sender: every call is Medium. If
 	// an earlier interceptor put a priority into the context, the call keeps that one.
-	//
-	// NewServer returns an error if Ceiling or Default is not 0 to 15. [throttle.Trust] itself
-	// would treat a Default of -1 as the lowest priority; here, set it to 15.
+	// Ceiling and Default must be 0 to 15.
 	Trust throttle.Trust
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
-	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. While calls are shed, those
-	// of tenants that take more than their fair share are shed first. Use what an earlier interceptor has
-	// authenticated, not metadata that callers choose freely. The handler's context has the tenant.
-	// Default: the tenant of the call's context, if an earlier interceptor put one there.
+	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. Use what an earlier
+	// interceptor has authenticated, not metadata that callers choose freely. The handler's context has the
+	// tenant. Default: the tenant of the call's context, if an earlier interceptor put one there.
 	Tenant func(context.Context, RPC) string
 	// RetryAfter is the delay in the RetryInfo of a shed call, at most 1 h. Default 1 s.
 	RetryAfter time.Duration
@@ -54,10 +50,9 @@ type ServerConfig struct {
 	// read the error can still retry.
 	Pushback time.Duration
 	// Tell reports whether the trailer of a call says what this server sheds, in the metadata
-	// [protocol.LoadTrailer]. A client whose Listen allows it then sheds such calls itself, and does not
-	// take errors of a calm server for load. The balancer weighted_round_robin of gRPC, and Envoy, read it too. It
-	// shows how full the server is, so do not send it to strangers. Default: to the clients that
-	// Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent. Do not use it together with
+	// [protocol.LoadTrailer]. The balancer weighted_round_robin of gRPC, and Envoy, read it too. It shows how
+	// full the server is, so do not send it to strangers. Default: to the clients that Trust.Peer accepts.
+	// In ModeShadow and ModeOff nothing is sent. Do not use it together with
 	// orca.CallMetricsServerOption: clients of gRPC ignore two reports.
 	Tell func(context.Context, RPC) bool
 	// LowerRetries gives a call one priority lower if its sender marks it as a retry with the
@@ -119,19 +114,12 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-func (s *Server) mustBeMade() {
-	if s == nil || s.Throttles == nil {
-		panic("grpcthrottle: the Server is nil or zero: want one made with NewServer")
-	}
-}
-
 // HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
 func HealthCheck(_ context.Context, rpc RPC) bool {
 	return strings.HasPrefix(rpc.Method, "/grpc.health.v1.Health/")
 }
 
-// exempts reports whether a call is served without a decision of t, which is nil after Close. It counts
-// the call.
+// exempts reports whether a call is served without a decision of t. It counts the call.
 func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
 	if t == nil {
 		return true
@@ -156,12 +144,10 @@ func (s *Server) Close() error { return s.Throttles.Group.Close() }
 // call of its own, its caller gets the same. Other errors of handlers are converted with
 // [ToStatus].
 func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
-	s.mustBeMade()
+	mustBeMade("Server", s != nil && s.Throttles != nil)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		rpc := RPC{Method: info.FullMethod}
-		ctx, p, fixed := s.receive(ctx, rpc)
-		t := s.of(ctx, rpc)
-		ctx, p = s.arrived(ctx, t, p, fixed)
+		ctx, t, p := s.receive(ctx, rpc)
 		setTrailer := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
 		if s.exempts(ctx, t, rpc) {
 			resp, err := handler(ctx, req)
@@ -190,12 +176,10 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 // does. The outcome of a stream is recorded with the first message that the handler sends, or with
 // its error if it sends none. The stream is in flight until the handler returns.
 func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
-	s.mustBeMade()
+	mustBeMade("Server", s != nil && s.Throttles != nil)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		rpc := RPC{Method: info.FullMethod, Stream: true}
-		ctx, p, fixed := s.receive(ss.Context(), rpc)
-		t := s.of(ctx, rpc)
-		ctx, p = s.arrived(ctx, t, p, fixed)
+		ctx, t, p := s.receive(ss.Context(), rpc)
 		stream := &serverStream{ServerStream: ss, ctx: ctx}
 		if s.exempts(ctx, t, rpc) {
 			return s.answer.to(handler(srv, stream), ss.SetTrailer)
@@ -215,18 +199,24 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 	}
 }
 
-// receive returns the priority of an incoming call, and a context that carries it. Fixed means that
-// an earlier interceptor or a trusted sender named it.
-func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p throttle.Priority, fixed bool) {
+// receive returns the throttle of an incoming call, its priority, and a context that carries it. The
+// throttle is nil if the server is closed.
+func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, *throttle.Throttle, throttle.Priority) {
 	if s.config.Tenant != nil {
 		ctx = throttle.WithTenant(ctx, s.config.Tenant(ctx, rpc))
 	}
-	ctx, p, trusted := accept(ctx, s.config.Trust)
+	ctx, p, fixed := accept(ctx, s.config.Trust)
 	if earlier, ok := protocol.Priority(ctx); ok {
-		return ctx, earlier, true
+		p, fixed = earlier, true
+	} else {
+		if !fixed && s.config.Priority != nil {
+			p = s.config.Priority(ctx, rpc)
+		}
+		ctx = throttle.WithPriority(ctx, p)
 	}
-	if !trusted && s.config.Priority != nil {
-		p = s.config.Priority(ctx, rpc)
+	t := s.of(ctx, rpc)
+	if number := attemptOf(ctx); number > 1 && t != nil {
+		ctx, p = s.arrivals.Arrive(ctx, t, number, p, fixed)
 	}
-	return throttle.WithPriority(ctx, p), p, trusted
+	return ctx, t, p
 }

@@ -30,7 +30,6 @@ func recovered(f func()) (panicked any) {
 	return nil
 }
 
-// wantShed checks the error that the caller of a shed call gets.
 func wantShed(t *testing.T, what string, err error, message string) {
 	t.Helper()
 	if !errors.Is(err, throttle.ErrShed) {
@@ -39,7 +38,6 @@ func wantShed(t *testing.T, what string, err error, message string) {
 	wantUnavailable(t, what, err, message, time.Second)
 }
 
-// wantUnavailable checks the status of a shed call.
 func wantUnavailable(t *testing.T, what string, err error, message string, delay time.Duration) {
 	t.Helper()
 	s, ok := status.FromError(err)
@@ -55,7 +53,6 @@ func wantUnavailable(t *testing.T, what string, err error, message string, delay
 	}
 }
 
-// call makes the unary call, or a stream that it reads to its end.
 func (p *place) call(ctx context.Context, method string) error {
 	if method == buy {
 		return p.buy(ctx)
@@ -63,7 +60,6 @@ func (p *place) call(ctx context.Context, method string) error {
 	return p.converse(ctx, method)
 }
 
-// converse makes a stream and reads it to its end.
 func (p *place) converse(ctx context.Context, method string) error {
 	s, err := p.stream(ctx, method)
 	if err != nil {
@@ -110,7 +106,6 @@ const (
 	once   = "/test.Shop/Once"   // one each way: a stream to clients, unary to servers
 )
 
-// shapes are the streams of the shop.
 var shapes = map[string]*grpc.StreamDesc{
 	browse: {StreamName: "Browse", ServerStreams: true},
 	fill:   {StreamName: "Fill", ClientStreams: true},
@@ -137,7 +132,6 @@ func (s *shop) register(server *grpc.Server) {
 	server.RegisterService(&desc, s)
 }
 
-// unary returns the handler that protoc generates for a unary method.
 func (s *shop) unary(method string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
 	handler := func(ctx context.Context, req any) (any, error) {
 		if s.buy == nil {
@@ -158,7 +152,6 @@ func (s *shop) unary(method string) func(any, context.Context, func(any) error, 
 	}
 }
 
-// echo sends back what it gets: the last message, after the client's last.
 func echo(ss grpc.ServerStream) error {
 	last := new(text)
 	for {
@@ -173,13 +166,11 @@ func echo(ss grpc.ServerStream) error {
 	}
 }
 
-// place is a server with a connection to it, in memory.
 type place struct {
 	conn *grpc.ClientConn
 	stop func() // the server
 }
 
-// open serves the shop until the test is over.
 func open(t testing.TB, s *shop, serverOptions []grpc.ServerOption, dialOptions ...grpc.DialOption) *place {
 	t.Helper()
 	dialer, stop := served(s, serverOptions...)
@@ -191,17 +182,14 @@ func open(t testing.TB, s *shop, serverOptions []grpc.ServerOption, dialOptions 
 	return &place{conn: conn, stop: stop}
 }
 
-// buy makes the unary call.
 func (p *place) buy(ctx context.Context, opts ...grpc.CallOption) error {
 	return p.conn.Invoke(ctx, buy, wrapperspb.String("pear"), new(text), opts...)
 }
 
-// stream begins a stream.
 func (p *place) stream(ctx context.Context, method string) (grpc.ClientStream, error) {
 	return p.conn.NewStream(ctx, shapes[method], method)
 }
 
-// must fails the test if a call that has to work does not.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -209,7 +197,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// member returns the only throttle that a group has, under the key.
 func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	t.Helper()
 	before := g.Len()
@@ -221,7 +208,6 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	return th
 }
 
-// tally is the expected counters of a throttle.
 type tally struct {
 	accepted, rejected, ignored, shed uint64
 	inFlight                          int64
@@ -238,7 +224,6 @@ func tallyOf(th *throttle.Throttle) (n tally) {
 	return n
 }
 
-// wants compares the numbers of a throttle.
 func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 	t.Helper()
 	if got := tallyOf(th); got != want {
@@ -246,7 +231,6 @@ func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 	}
 }
 
-// endedOf returns how the calls of a throttle ended.
 func endedOf(th *throttle.Throttle) string {
 	var ended []string
 	for _, p := range th.Stats().Priorities {
@@ -276,7 +260,6 @@ func newServer(t testing.TB, c grpcthrottle.ServerConfig) *grpcthrottle.Server {
 	return server
 }
 
-// settled returns c with a name, and with a Rand that sheds no call.
 func settled(c throttle.Config, name string) throttle.Config {
 	c.Name = cmp.Or(c.Name, name)
 	if c.Rand == nil {
@@ -324,7 +307,6 @@ func serverCalls(s *grpcthrottle.Server) map[string]func(ctx context.Context, ha
 	}
 }
 
-// sink is the stream of a server that takes every message.
 type sink struct {
 	grpc.ServerStream
 	ctx context.Context

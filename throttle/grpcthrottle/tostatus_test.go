@@ -60,7 +60,6 @@ func TestToStatus_RoundTrip(t *testing.T) {
 	}
 }
 
-// said returns the details of a fault. Conflicts have no message in gRPC.
 func said(err error) string {
 	var all []any
 	if f, ok := faults.AsUnavailable(err); ok {
@@ -108,7 +107,6 @@ func TestToStatusKeeps(t *testing.T) {
 	}
 }
 
-// recoded gives an error another code.
 type recoded struct {
 	err  error
 	code codes.Code
