@@ -27,11 +27,10 @@ type ClientConfig struct {
 	// [PriorityHeader]. That is the priority of the context, else that of the Priority function.
 	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
-	// Listen reports whether the client believes what the backend of a call says about its load, see
-	// ServerConfig.Tell. Then it sheds what the backend sheds, so that such calls do not reach the
-	// backend, and returns to full traffic about two seconds after an overload. Answer true for backends of your
-	// own only: a wrong report can make the client shed up to 95 % of the calls, until it notices that the
-	// backend rejects far fewer. It is called for each call with a report. Default: never.
+	// Listen reports whether the client sheds what the backend of a call says that it sheds, see
+	// ServerConfig.Tell. Answer true for backends of your own only: a wrong report can make the client shed
+	// up to 95 % of the calls, until it notices that the backend rejects far fewer. It is called for each
+	// call with a report. Default: never.
 	Listen func(context.Context, RPC) bool
 }
 

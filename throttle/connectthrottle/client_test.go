@@ -62,7 +62,6 @@ func TestClient_Shed(t *testing.T) {
 	})
 }
 
-// TestClient_ShedErr fails with the user's error if it has a code.
 func TestClient_ShedErr(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		own := connect.NewError(connect.CodeAborted, errors.New("later"))
@@ -75,7 +74,6 @@ func TestClient_ShedErr(t *testing.T) {
 	})
 }
 
-// TestClient_NotMade returns the code of a call whose context had ended.
 func TestClient_NotMade(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
@@ -119,14 +117,12 @@ func TestClose(t *testing.T) {
 
 type hooked struct{}
 
-// startHook returns hooks whose Started adds a value to the context.
 func startHook() throttle.Hooks {
 	return throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
 		return context.WithValue(ctx, hooked{}, true)
 	}}
 }
 
-// asking is a transport that checks for the value of the hook.
 type asking struct {
 	http.RoundTripper
 
@@ -140,7 +136,6 @@ func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// TestClient_Hooks hands on the context of the Started hook, on both sides.
 func TestClient_Hooks(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		_, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Hooks: startHook()}})

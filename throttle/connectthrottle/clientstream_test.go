@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
 
-// waiting is a handler that sends a message and waits for the end of the call.
 func waiting(ctx context.Context, _ http.Header, send func(string) error) error {
 	if err := send("pear"); err != nil {
 		return err
@@ -24,7 +23,6 @@ func waiting(ctx context.Context, _ http.Header, send func(string) error) error 
 	return ctx.Err()
 }
 
-// TestClientStream_InFlight keeps a stream in flight from its first use to its end.
 func TestClientStream_InFlight(t *testing.T) {
 	for name, end := range map[string]func(s *connect.BidiStreamForClient[text, text], cancel func()){
 		"canceled":            func(_ *connect.BidiStreamForClient[text, text], cancel func()) { cancel() },
@@ -96,7 +94,6 @@ func TestClientStream_ReadFirst(t *testing.T) {
 	}
 }
 
-// TestClientStream_NeverUsed waits for a stream that is not used, until the context ends.
 func TestClientStream_NeverUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, calling := newClient(t, connectthrottle.ClientConfig{})

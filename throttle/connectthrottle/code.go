@@ -26,14 +26,9 @@ import (
 //	AlreadyExists, Aborted        conflict
 //	FailedPrecondition            precondition
 //
-// By default a throttle counts the first three as [throttle.Rejected], Canceled as
-// [throttle.Ignored], and all others as [throttle.Accepted]. Connect also returns ResourceExhausted
-// for a message that is too large. That is not a lack of capacity, so its fault is bad.
-//
-// ResourceExhausted, and Unavailable with a delay, also say that the backend is full: see
-// [throttle.MarkOverloaded]. Unavailable without one may have other reasons than load, and so may
-// DeadlineExceeded. The pushback is the metadata grpc-retry-pushback-ms, in which a server delays or forbids
-// retries. Retry-After and the pushback are those of a remote server.
+// [protocol.FaultOfCode] says how throttles count them. The pushback is the metadata
+// grpc-retry-pushback-ms, in which a server delays or forbids retries. Retry-After and the pushback are
+// those of a remote server.
 //
 // FromError returns err unchanged if
 //

@@ -64,7 +64,6 @@ func TestListen(t *testing.T) {
 	})
 }
 
-// TestServer_Tell_values wants the forms of the protocols.
 func TestServer_Tell_values(t *testing.T) {
 	_, guard := newServer(t, connectthrottle.ServerConfig{Tell: answersRPC(true)})
 	for name, option := range protocols {

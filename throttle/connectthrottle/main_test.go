@@ -6,5 +6,4 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, and then checks for leaked goroutines.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -18,7 +18,6 @@ import (
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// TestOutcome_Deadline counts calls whose deadline passes, whatever their handler then returns.
 func TestOutcome_Deadline(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		client, calling := newClient(t, connectthrottle.ClientConfig{})
@@ -79,7 +78,6 @@ func TestOutcome_Canceled(t *testing.T) {
 	})
 }
 
-// TestOutcome_Stream ends streams after their first message.
 func TestOutcome_Stream(t *testing.T) {
 	for _, end := range []string{"error", "cancel", "deadline", "EOF"} {
 		t.Run(end, func(t *testing.T) {
@@ -169,7 +167,6 @@ func TestOutcome_TooLarge(t *testing.T) {
 	}
 }
 
-// TestOutcome_Classify asks the Classify of the config first.
 func TestOutcome_Classify(t *testing.T) {
 	config := throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return connect.CodeOf(err) == connect.CodeAborted })}
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {

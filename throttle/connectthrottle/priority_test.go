@@ -26,7 +26,6 @@ func (s stamping) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// TestPriority_Incoming accepts a priority from trusted senders only.
 func TestPriority_Incoming(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		trusted := func(context.Context) bool { return true }

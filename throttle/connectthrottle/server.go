@@ -28,29 +28,24 @@ type ServerConfig struct {
 	// server, return "".
 	Key func(context.Context, RPC) string
 	// Exempt reports whether a call is served whatever its throttle decides. Stats.Exempt of the
-	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets
-	// Unavailable from a busy process ends the process, and the others get its load. Use it for health
-	// checks only: a call that needs much work makes an overload worse.
+	// throttle counts it, and nothing else does. Default [HealthCheck]. Use it for health checks only: see
+	// package protocol.
 	Exempt func(context.Context, RPC) bool
 	// Trust decides which priority a call gets from its [PriorityHeader]. Its Peer can find what an
 	// earlier interceptor or a middleware put into the context. The zero Trust trusts no sender:
 	// every call is Medium. If an earlier interceptor put a priority into the context, the call
 	// keeps that one.
-	//
-	// NewServer returns an error if Ceiling or Default is not 0 to 15. [throttle.Trust] itself
-	// would treat a Default of -1 as the lowest priority; here, set it to 15.
+	// Ceiling and Default must be 0 to 15.
 	Trust throttle.Trust
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
-	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. While calls are shed, those
-	// of tenants that take more than their fair share are shed first. Use what an earlier interceptor or a
-	// middleware has authenticated, not a header that callers choose freely. The handler's context has the
-	// tenant. Default: the tenant of the call's context, if one was put there.
+	// Tenant returns on whose behalf a call is served: see [throttle.WithTenant]. Use what an earlier
+	// interceptor or a middleware has authenticated, not a header that callers choose freely. The handler's
+	// context has the tenant. Default: the tenant of the call's context, if one was put there.
 	Tenant func(context.Context, RPC) string
 	// Tell reports whether the answer to a call says what this server sheds: in the header
-	// [protocol.LoadHeader], and with gRPC in the trailer [protocol.LoadTrailer]. A client whose Listen
-	// allows it then sheds such calls itself, and does not take errors of a calm server for load. Load balancers such as
+	// [protocol.LoadHeader], and with gRPC in the trailer [protocol.LoadTrailer]. Load balancers such as
 	// Envoy read it too. It shows how full the server is, so do not send it to strangers. Default: to the
 	// clients that Trust.Peer accepts. In ModeShadow and ModeOff nothing is sent.
 	Tell func(context.Context, RPC) bool
@@ -95,8 +90,7 @@ func HealthCheck(_ context.Context, rpc RPC) bool {
 	return strings.HasPrefix(rpc.Spec.Procedure, "/grpc.health.v1.Health/")
 }
 
-// exempts reports whether a call is served without a decision of t, which is nil after Close. It counts
-// the call.
+// exempts reports whether a call is served without a decision of t. It counts the call.
 func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
 	if t == nil {
 		return true

@@ -16,7 +16,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
 
-// TestServer_Shed answers with the delay of the config, and names neither throttle nor key.
 func TestServer_Shed(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		for delay, retryAfter := range map[time.Duration]string{0: "1", time.Hour: "3600", 1500 * time.Millisecond: "2"} {
@@ -70,7 +69,6 @@ func TestServer_InnerShed(t *testing.T) {
 	})
 }
 
-// TestServer_OwnCode keeps the error of a handler that gives a shed a code.
 func TestServer_OwnCode(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		_, serving := newServer(t, connectthrottle.ServerConfig{})

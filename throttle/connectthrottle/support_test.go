@@ -31,7 +31,6 @@ const host = "shop.test"
 
 var procedures = []string{buy, fill, browse, talk}
 
-// protocols are the options of a client for each protocol.
 var protocols = map[string]connect.ClientOption{
 	"Connect": connect.WithClientOptions(), "gRPC": connect.WithGRPC(), "gRPC-Web": connect.WithGRPCWeb(),
 }
@@ -39,7 +38,6 @@ var protocols = map[string]connect.ClientOption{
 // A handler serves all procedures of the shop. It may send any number of messages on a stream.
 type handler func(ctx context.Context, h http.Header, send func(string) error) error
 
-// handle returns the handlers of the shop.
 func handle(serve handler, options ...connect.HandlerOption) http.Handler {
 	mux := http.NewServeMux()
 	last := func(ctx context.Context, h http.Header) (*connect.Response[text], error) {
@@ -68,7 +66,6 @@ func handle(serve handler, options ...connect.HandlerOption) http.Handler {
 	return mux
 }
 
-// place is a server in memory and a connection to it.
 type place struct {
 	client  *http.Client
 	options []connect.ClientOption
@@ -103,7 +100,6 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// open serves a handler over HTTP/2 until the test is over.
 func open(t testing.TB, h http.Handler, options ...connect.ClientOption) *place {
 	t.Helper()
 	var h2 http.Protocols
@@ -121,12 +117,10 @@ func open(t testing.TB, h http.Handler, options ...connect.ClientOption) *place 
 	return &place{client: &http.Client{Transport: transport}, options: options}
 }
 
-// dial returns a client for a procedure.
 func (p *place) dial(procedure string) *connect.Client[text, text] {
 	return connect.NewClient[text, text](p.client, "http://"+host+procedure, p.options...)
 }
 
-// call makes a call to its end, and returns the first error.
 func (p *place) call(ctx context.Context, procedure string) error {
 	client := p.dial(procedure)
 	switch procedure {
@@ -154,7 +148,6 @@ func (p *place) call(ctx context.Context, procedure string) error {
 	return converse(client.CallBidiStream(ctx))
 }
 
-// converse sends a message and reads to the end of a stream.
 func converse(s *connect.BidiStreamForClient[text, text]) error {
 	if err := s.Send(wrapperspb.String("pear")); err != nil && !isEOF(err) {
 		return err
@@ -182,7 +175,6 @@ func everywhere(t *testing.T, test func(t *testing.T, protocol connect.ClientOpt
 	}
 }
 
-// must fails the test if a call that has to work does not.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -190,7 +182,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// member returns the only throttle that a group has, under the key.
 func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	t.Helper()
 	th, ok := g.Lookup(key)
@@ -200,7 +191,6 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	return th
 }
 
-// tally is the expected counters of a throttle.
 type tally struct {
 	accepted, rejected, ignored, shed uint64
 	inFlight                          int64
@@ -217,7 +207,6 @@ func tallyOf(th *throttle.Throttle) (n tally) {
 	return n
 }
 
-// wants compares the numbers of a throttle.
 func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 	t.Helper()
 	if got := tallyOf(th); got != want {
@@ -225,7 +214,6 @@ func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 	}
 }
 
-// faultsOf counts the calls of a throttle that ended with a fault, by outcome.
 func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
 	for _, p := range th.Stats().Priorities {
 		n += p.Ended.Count(o, f)
@@ -252,7 +240,6 @@ func newServer(t testing.TB, c connectthrottle.ServerConfig) (*connectthrottle.S
 	return server, connect.WithInterceptors(server.Interceptor())
 }
 
-// settled returns c with a name, and with a Rand that sheds no call.
 func settled(c throttle.Config, name string) throttle.Config {
 	c.Name = cmp.Or(c.Name, name)
 	if c.Rand == nil {
@@ -261,7 +248,6 @@ func settled(c throttle.Config, name string) throttle.Config {
 	return c
 }
 
-// spoil makes the throttle of a key reject calls until it sheds.
 func spoil(t testing.TB, g *throttle.Group, key string) {
 	t.Helper()
 	th, err := g.Get(key)
