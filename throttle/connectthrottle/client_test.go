@@ -43,33 +43,29 @@ func wantShed(t *testing.T, err error, delay time.Duration, retryAfter string) {
 
 func TestClient_Shed(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
-		p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
-			t.Error("got a call: it was shed")
-			return nil
-		}), protocol, calling)
-		spoil(t, client.Group(), host)
-		err := p.call(t.Context(), procedure)
-		wantShed(t, err, time.Second, "1")
-		var shed *throttle.ShedError
-		if !errors.As(err, &shed) || shed.Key != host || !strings.Contains(err.Error(), host) {
-			t.Errorf("got %v want a ShedError for %s", err, host)
-		}
-		var temporary interface{ Temporary() bool }
-		if !errors.As(err, &temporary) || temporary.Temporary() {
-			t.Errorf("got %v want an error that is not temporary", err)
-		}
-	})
-}
-
-func TestClient_ShedErr(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		own := connect.NewError(connect.CodeAborted, errors.New("later"))
-		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always, ShedErr: own}})
-		p := open(t, handle(sold), protocol, calling)
-		spoil(t, client.Group(), host)
-		if err := p.call(t.Context(), procedure); connect.CodeOf(err) != connect.CodeAborted || !errors.Is(err, throttle.ErrShed) {
-			t.Errorf("got %v want Aborted, and a shed", err)
+		for _, own := range []error{nil, connect.NewError(connect.CodeAborted, errors.New("later"))} { // Config.ShedErr
+			client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always, ShedErr: own}})
+			p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
+				t.Error("got a call: it was shed")
+				return nil
+			}), protocol, calling)
+			spoil(t, client.Group(), host)
+			err := p.call(t.Context(), procedure)
+			if own != nil {
+				if connect.CodeOf(err) != connect.CodeAborted || !errors.Is(err, throttle.ErrShed) {
+					t.Errorf("got %v want Aborted, and a shed", err)
+				}
+				continue
+			}
+			wantShed(t, err, time.Second, "1")
+			var shed *throttle.ShedError
+			if !errors.As(err, &shed) || shed.Key != host || !strings.Contains(err.Error(), host) {
+				t.Errorf("got %v want a ShedError for %s", err, host)
+			}
+			var temporary interface{ Temporary() bool }
+			if !errors.As(err, &temporary) || temporary.Temporary() {
+				t.Errorf("got %v want an error that is not temporary", err)
+			}
 		}
 	})
 }

@@ -87,8 +87,10 @@ func TestToError(t *testing.T) {
 			t.Errorf("%v: got fault %v want %v", code, fault, throttle.FaultOf(err))
 		}
 	}
-	if got := connectthrottle.ToError(nil); got != nil {
-		t.Errorf("got %v want nil", got)
+	for _, own := range []error{nil, connect.NewError(connect.CodeAborted, throttle.ErrShed)} { // with a code of its own
+		if got := connectthrottle.ToError(own); got != own { //nolint:errorlint // the very error is wanted
+			t.Errorf("got %v want %v", got, own)
+		}
 	}
 	delayed := connectthrottle.ToError(faults.Unavailable(time.Minute)).(*connect.Error) //nolint:errorlint // made above
 	if got := delayed.Meta().Get("Retry-After"); got != "60" || len(delayed.Details()) != 1 {

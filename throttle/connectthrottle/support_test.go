@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"connectrpc.com/connect"
+	"go.uber.org/goleak"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -261,3 +262,5 @@ func spoil(t testing.TB, g *throttle.Group, key string) {
 		t.Fatal("got a throttle that sheds nothing")
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

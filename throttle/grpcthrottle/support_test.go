@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -328,3 +329,5 @@ func spoil(t testing.TB, th *throttle.Throttle, p throttle.Priority) {
 		t.Fatal("got a throttle that sheds nothing")
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
