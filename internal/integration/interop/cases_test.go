@@ -38,7 +38,6 @@ type interopCase struct {
 	server []tally
 }
 
-// simple is a case whose calls are all accepted by both sides.
 func simple(calls uint64, run func(context.Context, testgrpc.TestServiceClient, ...grpc.CallOption)) interopCase {
 	return accepted(calls, func(ctx context.Context, _ *testing.T, p *pair) { run(ctx, p.tests()) })
 }
@@ -48,7 +47,6 @@ func accepted(calls uint64, run func(context.Context, *testing.T, *pair)) intero
 	return interopCase{run: run, client: want, server: want}
 }
 
-// soakCalls is the number of calls of a soak.
 const soakCalls = 20
 
 func soak(ctx context.Context, p *pair, channel func() (*grpc.ClientConn, func())) {
@@ -115,7 +113,6 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// check runs the case.
 func (c interopCase) check(t *testing.T, p *pair) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -127,8 +124,6 @@ func (c interopCase) check(t *testing.T, p *pair) {
 	c.run(ctx, t, p)
 }
 
-// counts waits until no call is in flight and the calls are counted in one of the given ways. A
-// server ends its call after the client.
 func counts(t *testing.T, side string, g *throttle.Group, want []tally) {
 	t.Helper()
 	program.Eventually(t, "the calls of the "+side, func() string {

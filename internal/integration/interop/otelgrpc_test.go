@@ -63,8 +63,6 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// check makes a call in a span and returns its error. It waits until the expected number of spans have
-// ended, because the span of the server may end after the caller has the answer.
 func (g *guarded) check(t *testing.T, atLeast int) (spans []string, err error) {
 	t.Helper()
 	g.spans.Reset()

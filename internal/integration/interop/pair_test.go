@@ -63,13 +63,11 @@ func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer, more ...
 	return &opened
 }
 
-// openStock serves the test service of grpc-go.
 func (p pairing) openStock(t *testing.T) *pair {
 	t.Helper()
 	return p.open(t, interop.NewTestServer(interop.NewTestServerOptions{MetricsRecorder: orca.NewServerMetricsRecorder()}))
 }
 
-// dial opens one more connection.
 func (p *pair) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	conn := throttle.Must(grpc.NewClient(p.address, p.options...))
@@ -77,7 +75,6 @@ func (p *pair) dial(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// tests returns the client of the test service.
 func (p *pair) tests() testgrpc.TestServiceClient { return testgrpc.NewTestServiceClient(p.conn) }
 
 // tally is the number of calls of a client or a server.
