@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
 	"connectrpc.com/connect"
@@ -122,4 +123,29 @@ func Example() {
 	// Output:
 	// important
 	// important
+}
+
+// The smallest server and client.
+func Example_recipes() {
+	mux := http.NewServeMux()
+	newShopHandler := func(serve handler, options ...connect.HandlerOption) (string, http.Handler) {
+		return buy, handle(serve, options...)
+	}
+	shop := sold
+	server := throttle.Must(connectthrottle.NewServer(connectthrottle.ServerConfig{
+		Throttle: throttle.Config{Name: "incoming"},
+	}))
+	mux.Handle(newShopHandler(shop, connect.WithInterceptors(server.Interceptor())))
+
+	listening := httptest.NewServer(mux)
+	defer listening.Close()
+	httpClient, url := listening.Client(), listening.URL+buy
+	newShopClient := connect.NewClient[text, text]
+	client := throttle.Must(connectthrottle.NewClient(connectthrottle.ClientConfig{Throttle: throttle.Config{Name: "outgoing"}}))
+	backend := newShopClient(httpClient, url, connect.WithInterceptors(client.Interceptor()))
+
+	answer, err := ask(context.Background(), backend)
+	fmt.Println(answer, err)
+	// Output:
+	// sold <nil>
 }

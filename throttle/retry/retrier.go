@@ -1,11 +1,17 @@
 package retry
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
+)
+
+var (
+	errNil        = errors.New("retry: nil or zero Retrier: make one with New")
+	errNoFunction = errors.New("retry: nil function")
 )
 
 // A Retrier retries calls to one backend, within one budget. Create one per backend with [New]. All
