@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +28,8 @@ func labelsOfClusters() []string {
 	return []string{"cluster", "region"}
 }
 
-// TestCases runs each file of cases with those groups of rules that it names: the others cost as much, and say nothing.
+// TestCases runs each file of cases with those groups of rules that it names: the others cost as much, and say nothing. With -short
+// each case has a file of its own, with those rules of the groups that it needs.
 func TestCases(t *testing.T) {
 	// The link is in this module: of files in others go test does not see that they have changed.
 	promtool, folder := program.Find(t, "prometheus", "promtool"), filepath.Join("testdata", "rules")
@@ -42,10 +45,9 @@ func TestCases(t *testing.T) {
 			}
 			t.Run(label+" "+strings.TrimSuffix(name, "_test.yml"), func(t *testing.T) {
 				t.Parallel()
-				to := t.TempDir()
-				copyCases(t, folder, name, to, label)
-				cmd := exec.Command(promtool, "test", "rules", name)
-				cmd.Dir = to
+				cmd := exec.Command(promtool, "test", "rules")
+				cmd.Dir = t.TempDir()
+				cmd.Args = append(cmd.Args, copyCases(t, folder, name, cmd.Dir, label)...)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("promtool: %v\n%s", err, out)
 				}
@@ -54,48 +56,56 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// copyCases copies a file of cases, and of its rules the groups that it names, with a label in place of cluster.
-func copyCases(t *testing.T, from, name, to, label string) {
+// copyCases copies a file of cases, and of its rules the groups that it names, with a label in place of cluster. It returns the
+// files for promtool.
+func copyCases(t *testing.T, from, name, to, label string) []string {
 	t.Helper()
-	var cases struct {
-		RuleFiles []string `yaml:"rule_files"`
-		Groups    []string `yaml:"group_eval_order"`
-	}
-	write(t, to, name, read(t, filepath.Join(from, name), label, &cases))
+	var cases caseFile
+	read(t, filepath.Join(from, name), label, &cases)
+	var groups []group
 	for _, of := range cases.RuleFiles {
-		var rules struct {
-			Groups []map[string]any `yaml:"groups"`
-		}
-		text := read(t, filepath.Join(from, of), label, &rules)
-		if of == "recording.yml" || of == "alerts.yml" {
-			rules.Groups = slices.DeleteFunc(rules.Groups, func(g map[string]any) bool {
-				return !slices.Contains(cases.Groups, g["name"].(string))
-			})
-			var err error
-			if text, err = yaml.Marshal(rules); err != nil {
-				t.Fatal(err)
-			}
-		}
-		write(t, to, of, text)
+		var rules ruleFile
+		read(t, filepath.Join(from, of), label, &rules)
+		groups = append(groups, rules.Groups...)
 	}
+	groups = slices.DeleteFunc(groups, func(g group) bool { return !slices.Contains(cases.Order, g.Name) })
+	cases.RuleFiles = []string{"rules.yml"}
+	if !testing.Short() {
+		write(t, filepath.Join(to, name), cases)
+		write(t, filepath.Join(to, "rules.yml"), ruleFile{groups})
+		return []string{name}
+	}
+	var files []string
+	for i, one := range cases.Tests {
+		part := cases
+		part.Tests = []yaml.Node{one}
+		folder := strconv.Itoa(i)
+		write(t, filepath.Join(to, folder, name), part)
+		write(t, filepath.Join(to, folder, "rules.yml"), ruleFile{needed(t, one, groups)})
+		files = append(files, filepath.Join(folder, name))
+	}
+	return files
 }
 
-func read(t *testing.T, file, label string, into any) []byte {
+func read(t *testing.T, file, label string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err == nil {
-		text = regexp.MustCompile(`\bcluster\b`).ReplaceAllLiteral(text, []byte(label))
-		err = yaml.Unmarshal(text, into)
+		d := yaml.NewDecoder(bytes.NewReader(regexp.MustCompile(`\bcluster\b`).ReplaceAllLiteral(text, []byte(label))))
+		d.KnownFields(true) // what is not known would not be copied
+		err = d.Decode(into)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	return text
 }
 
-func write(t *testing.T, folder, name string, text []byte) {
+func write(t *testing.T, path string, value any) {
 	t.Helper()
-	path := filepath.Join(folder, name)
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
