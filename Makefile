@@ -29,8 +29,8 @@ packages = $(patsubst %,%/...,$(1))
 
 # The tests that run without the race detector, and their packages. Some count allocations, and the race
 # detector allocates. Some compare with known figures of the simulator, which the race detector slows down.
-NAMES        := Alloc|KnownFigures
-WITHOUT_RACE := $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test[A-Za-z]*($(NAMES))' throttle otelthrottle examples)))
+NAMES        := [Aa]lloc|KnownFigures
+WITHOUT_RACE := $(sort $(dir $(shell grep -rl --include='*_test.go' '^//go:build !race' throttle otelthrottle examples)))
 
 # More flags for go test, such as TESTFLAGS='-run Shed -count 10'.
 TESTFLAGS ?=
