@@ -55,10 +55,11 @@ func (g *gate) shortSpan(now time.Duration) time.Duration {
 	return now - time.Duration(g.at-shortMarks+1)*markLength
 }
 
-// collapses reports whether the backend accepts much less since its calls are limited.
+// collapses reports whether the backend accepts much less since its calls are limited. Calls whose callers did not
+// wait long enough would have been accepted.
 func (b *backlog) collapses(now, span time.Duration, short *marks) bool {
 	before := b.rate * span.Seconds()
-	return now-b.since > span && before >= fewKept && sum(short.accepted[:]) < leastKept*before
+	return now-b.since > span && before >= fewKept && sum(short.accepted[:])+short.failed < leastKept*before
 }
 
 // fails reports whether many calls ended late and without an answer.

@@ -72,7 +72,7 @@ func tiered(r *window.Reading, s *stance, t *terms, estimates []estimate) {
 	shared := newPool(r, s, t)
 	shared.known = s.known(r, &memory)
 	if s.inAlert() {
-		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
+		estimates[top].probability = shared.shedTop(top, estimates[top].probability)
 	}
 	for p := top + 1; p < len(span); p++ {
 		c := shared.claim(p, estimates)
@@ -166,16 +166,22 @@ func (o *pool) claim(p int, estimates []estimate) claims {
 	return c
 }
 
-// shedTop returns the probability with which the top tier sends no more than the supply in an alert. The
-// formula would send k times as much. It is 0 unless the tier alone is too much.
-func (o *pool) shedTop(top int) float64 {
-	beyond := requests(&o.span[top])/max(1, o.accepted) - topAlone
-	if beyond <= 0 {
-		return 0
-	}
+// shedTop returns the probability of the top tier in an alert: that of the formula, which sends k times what is
+// accepted, unless the tier alone is too much. If a queue was found, the formula would also shed for the calls that
+// were refused when it was too long.
+func (o *pool) shedTop(top int, formula float64) float64 {
 	own := requests(&o.demand[top])
 	c := claims{own: own, all: own, rejected: float64(o.span[top].Rejected)}
-	return min(1, 2*beyond) * o.probability(&c)
+	beyond, limited := requests(&o.span[top])/max(1, o.accepted)-topAlone, o.probability(&c)
+	switch {
+	case beyond <= 0 && o.queue.found:
+		return min(formula, limited)
+	case beyond <= 0:
+		return formula
+	case o.queue.found:
+		return limited
+	}
+	return max(formula, min(1, 2*beyond)*limited)
 }
 
 // supply returns how many calls the tiers may send.
