@@ -84,7 +84,7 @@ type Config struct {
 	// only became slower. A throttle that serves calls does so without it. Default false: calls to other
 	// processes have no Slow unless it is set. It has no effect if Slow is set or negative.
 	//
-	// A call is late after five times the mean time of a call in the last minute. Late calls count as
+	// A call is late after five times the mean time of a call in the last minute, at least 50 ms. Late calls count as
 	// rejected, and SlowGate limits how many are open, only once they have been found to wait in a queue: all
 	// calls are late, and more begin than end, while as many end as usual; or the times of all late calls grow,
 	// one after the other; or a quarter of the calls in 2 s end late and without an answer. Then the policy

@@ -21,7 +21,7 @@ const (
 	// takes longer than the learned Slow counts as one of that time, so that few slow calls change little.
 	learnedRatio    = 5
 	numPeriods      = 5
-	shortestLearned = 5 * time.Millisecond
+	shortestLearned = 50 * time.Millisecond
 )
 
 // learner computes Slow from the durations of accepted calls.

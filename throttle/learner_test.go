@@ -33,7 +33,7 @@ func TestSlowAutoLearns(t *testing.T) {
 			callsOf(t, th, 10, 3*time.Second)
 			callsOf(t, th, 1000, 10*ms)
 		}, 50 * ms},
-		"at least 5 ms": {func(t *testing.T, th *throttle.Throttle) { callsOf(t, th, 300, ms/2) }, 5 * ms},
+		"at least 50 ms": {func(t *testing.T, th *throttle.Throttle) { callsOf(t, th, 300, ms/2) }, 50 * ms},
 		"the median of periods": {func(t *testing.T, th *throttle.Throttle) {
 			callsOf(t, th, 3*101, 100*ms)
 			callsOf(t, th, 60, 400*ms)
