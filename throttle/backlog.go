@@ -19,7 +19,7 @@ const (
 	backlogMemory = 10 * time.Second
 )
 
-// backlog is what a gate has found out about a queue in the backend, with Config.SlowAuto.
+// backlog is what a gate has found out about a queue in the backend, with a learned Slow.
 type backlog struct {
 	found bool
 	seen  time.Duration // when it lasted last

@@ -26,7 +26,7 @@ const (
 	// Otherwise a call of another priority could block it if the limit is 1.
 	extraOfTop = 2
 
-	// With Config.SlowAuto the backend is taken to accept this share of the usual calls at least. If its calls became
+	// With a learned Slow the backend is taken to accept this share of the usual calls at least. If its calls became
 	// longer than T, the limit would fall to 0 otherwise.
 	leastOfUsual = 0.8
 
@@ -39,7 +39,7 @@ type gate struct {
 	limits [MaxPriorities]atomic.Int64 // noLimit while the gate is open for the priority
 	passed atomic.Int64                // time of the last admitted call while a limit applies
 
-	// Of the watches with Config.SlowAuto:
+	// Of the watches with a learned Slow:
 	full   atomic.Bool  // late calls wait in a queue
 	room   atomic.Int64 // calls that the backend accepts in T
 	failed atomic.Int64 // late calls that ended without an answer

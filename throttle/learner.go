@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// The constants of the rule of Config.SlowAuto.
+// The constants of the rule that learns Slow.
 const (
 	// A period has at least this length and this number of accepted calls. The first ones are shorter,
 	// because a backend may be full from the first call on.

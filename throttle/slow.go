@@ -107,7 +107,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 	}
 }
 
-// books reports whether some late calls count as rejected. With SlowAuto they may be slow for a good reason,
+// books reports whether some late calls count as rejected. If Slow is learned, they may be slow for a good reason,
 // unless they wait in a queue.
 func (w *watch) books() bool { return w.learner == nil || w.gate.full.Load() }
 

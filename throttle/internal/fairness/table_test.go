@@ -153,6 +153,22 @@ func TestATenantThatIsAloneAgain(t *testing.T) {
 	}
 }
 
+// TestTable_Spares: calls of tenants below their share are spared, and that counts for two seconds.
+func TestTable_Spares(t *testing.T) {
+	table, alone := newTable(nil), newTable(nil)
+	play(table, 20*time.Second, 5.0/6, nil, append(equal(99, 6), &tenant{key: "greedy", rate: 5400})...)
+	play(alone, 20*time.Second, 0.5, nil, equal(1, 1000)...)
+	for _, c := range []struct {
+		table *Table
+		after time.Duration
+		want  bool
+	}{{table, 20 * time.Second, true}, {table, 23 * time.Second, false}, {alone, 20 * time.Second, false}, {newTable(nil), 0, false}} {
+		if got := c.table.Spares(c.after); got != c.want {
+			t.Errorf("after %v: got %v want %v", c.after, got, c.want)
+		}
+	}
+}
+
 // TestTable_forgets has a pause so long that the numbers of ticks begin again, and old calls would look new.
 func TestTable_forgets(t *testing.T) {
 	table := newTable(nil)
