@@ -8,15 +8,15 @@ const (
 	// A backend is full too if that many calls, and at least this share of the ended ones, ended late and
 	// without an answer in 2 s.
 	fewFailed, leastFailed = 5, 0.25
-	// It was not full if it accepts less than this share of what it accepted two seconds before, while its calls are
-	// limited: a full one accepts as many as before. Fewer than fewKept calls say nothing. What it accepted before
-	// falls by slowlyLess at most in two seconds. Times that grow say nothing for afterRelease, because they may
-	// be those of the calls that come back.
+	// It was not full if calls are late although they are limited, and it accepts less than this share of what it
+	// accepted two seconds before: a full one accepts as many. Fewer than fewKept calls say nothing. What it accepted
+	// before never rises, and falls by slowlyLess at most in two seconds. Times that grow say nothing for afterRelease,
+	// because they may be those of the calls that come back.
 	leastKept, fewKept = 0.6, 100
 	slowlyLess         = 0.8
 	afterRelease       = 10 * time.Second
-	// What was found is forgotten if there was hardly a queue for this long, and the policy did not shed.
-	backlogMemory = 10 * time.Second
+	// What was found is forgotten if there was hardly a queue for this long.
+	backlogMemory = 8 * time.Second
 )
 
 // backlog is what a gate has found out about a queue in the backend, with a learned Slow.
@@ -28,18 +28,17 @@ type backlog struct {
 	quiet time.Duration // until then, times that grow say nothing
 }
 
-// findBacklog reports whether late calls wait in a queue. Suspected means that many are late, and lasts that a queue
-// which was found is still there.
-func (g *gate) findBacklog(now time.Duration, suspected, lasts bool) bool {
+// findBacklog reports whether late calls wait in a queue. Suspected means that many are late.
+func (g *gate) findBacklog(now time.Duration, suspected bool) bool {
 	b, short, span := &g.backlog, g.last.minus(g.before(shortMarks)), g.shortSpan(now)
 	grew, rate := g.trend.take(), sum(short.accepted[:])/span.Seconds()
 	switch {
-	case b.found && b.collapses(now, span, &short):
+	case b.found && suspected && b.collapses(now, span, &short):
 		*b = backlog{quiet: now + afterRelease}
-	case b.found && lasts:
+	case b.found && g.lasting.value >= leastLength:
 		b.seen = now
 		if now-b.since > span {
-			b.since, b.rate = now, max(slowlyLess*b.rate, rate)
+			b.since, b.rate = now, max(slowlyLess*b.rate, min(b.rate, rate))
 		}
 	case b.found:
 		b.found = now-b.seen <= backlogMemory

@@ -11,7 +11,7 @@ import (
 type backlogSteps struct {
 	seconds          int
 	accepted, failed float64 // a second; failed are late and without an answer
-	late, grew       bool    // many calls are late; the times of late calls grow
+	late, grew       bool    // many calls are late, and open; the times of late calls grow
 	want             bool    // a queue is found at the end
 }
 
@@ -27,12 +27,14 @@ func TestGate_findBacklog(t *testing.T) {
 		"accepts as many":            {queue, {seconds: 8, accepted: 100, late: true, want: true}},
 		"accepts a little less":      {queue, {seconds: 8, accepted: 70, late: true, want: true}},
 		"accepts much less":          {queue, {seconds: 8, accepted: 40, late: true}},
+		"accepts much less, in time": {queue, {seconds: 6, accepted: 40, want: true}},
+		"accepted more for a while":  {queue, {seconds: 4, accepted: 300, late: true, want: true}, {seconds: 8, accepted: 100, late: true, want: true}},
 		"accepts much less, of few":  {{seconds: 4, accepted: 20, late: true, grew: true, want: true}, {seconds: 8, accepted: 8, late: true, want: true}},
 		"grows again soon":           {queue, {seconds: 4, accepted: 40, late: true}, {seconds: 3, accepted: 40, late: true, grew: true}},
 		"grows again after a while":  {queue, {seconds: 12, accepted: 40, late: true}, {seconds: 4, accepted: 40, late: true, grew: true, want: true}},
-		"no late calls for nine":     {queue, {seconds: 9, accepted: 100, want: true}},
+		"no late calls for seven":    {queue, {seconds: 7, accepted: 100, want: true}},
 		"no late calls for twelve":   {queue, {seconds: 12, accepted: 100}},
-		"late calls again and again": {queue, {seconds: 9, accepted: 100, want: true}, {seconds: 1, accepted: 100, late: true, want: true}, {seconds: 9, accepted: 100, want: true}},
+		"late calls again and again": {queue, {seconds: 7, accepted: 100, want: true}, {seconds: 1, accepted: 100, late: true, want: true}, {seconds: 7, accepted: 100, want: true}},
 	} {
 		g, half := &gate{}, int64(0)
 		g.open([MaxPriorities]window.Counts{})
@@ -45,7 +47,11 @@ func TestGate_findBacklog(t *testing.T) {
 				g.last.accepted[0] += s.accepted / 2
 				g.last.failed += s.failed / 2
 				g.trend.grew = s.grew
-				g.findBacklog(now, s.late, s.late)
+				g.lasting.value = 0
+				if s.late {
+					g.lasting.value = rightLength
+				}
+				g.findBacklog(now, s.late)
 			}
 			if got := g.full.Load(); got != s.want {
 				t.Errorf("%s, step %d: found %v want %v", name, i, got, s.want)

@@ -22,8 +22,8 @@ const (
 	shortMarks, numMarks = 4, 20
 	// probeInterval is the longest time without an admitted call.
 	probeInterval = time.Second
-	// extraOfTop is the number of calls beyond the limit that the highest priority may have open.
-	// Otherwise a call of another priority could block it if the limit is 1.
+	// extraOfTop is the number of calls beyond the limit that the highest priority may have open. It would be refused
+	// by chance otherwise if the limit is 1 or 2.
 	extraOfTop = 2
 
 	// With a learned Slow the backend is taken to accept this share of the usual calls at least. If its calls became
@@ -34,20 +34,22 @@ const (
 )
 
 // gate holds the number of open calls to what the backend accepts in T, while calls are late. By
-// Little's law, more open calls only wait longer.
+// Little's law, more open calls only wait longer. The limit of a priority counts its calls and those above it: calls of
+// lower priorities that have begun before do not keep it out.
 type gate struct {
 	limits [MaxPriorities]atomic.Int64 // noLimit while the gate is open for the priority
 	passed atomic.Int64                // time of the last admitted call while a limit applies
 
 	// Of the watches with a learned Slow:
-	full   atomic.Bool  // late calls wait in a queue
-	room   atomic.Int64 // calls that the backend accepts in T
-	failed atomic.Int64 // late calls that ended without an answer
-	trend  trend
+	full        atomic.Bool   // late calls wait in a queue
+	queueLength atomic.Uint64 // bits of the mean
+	failed      atomic.Int64  // late calls that ended without an answer
+	trend       trend
 
 	mu      sync.Mutex
 	backlog backlog
-	length  smoothed        // of the queue
+	recent  smoothed        // length of the queue
+	lasting smoothed        // the same in the mean of lastingMean
 	at      int64           // number of the current half second
 	marks   [numMarks]marks // totals at the begin of half seconds
 	last    marks           // totals at the last update
@@ -71,8 +73,8 @@ func (g *gate) open(accepted [MaxPriorities]window.Counts) {
 }
 
 // update computes the limits of a watch from the totals of accepted calls and from the late calls that
-// were found. InAlert means that the policy sheds.
-func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *late.Found, inAlert bool) {
+// were found.
+func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *late.Found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mark(int64(now / markLength))
@@ -87,9 +89,8 @@ func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *
 	holds := f.Open > 0
 	if w.learner != nil {
 		rate = max(rate, leastOfUsual*w.learner.usualRate())
-		g.room.Store(int64(rate * w.slow.Seconds()))
-		lasts := g.length.add(now, w.queueLength()) >= leastLength || inAlert
-		holds = g.findBacklog(now, holds && tooLate(&short, &long, len(accepted)-1), lasts) && holds
+		g.measureQueue(now, w, rate)
+		holds = g.findBacklog(now, holds && tooLate(&short, &long, len(accepted)-1)) && holds
 	}
 	for p := range accepted {
 		limit := int64(noLimit)
@@ -169,7 +170,7 @@ func (g *gate) refuses(p Priority, ring *late.Ring, now time.Duration) bool {
 	if limit == noLimit {
 		return false
 	}
-	if ring.Open() < limit {
+	if ring.OpenTo(int(p)) < limit {
 		g.passed.Store(int64(now))
 		return false
 	}

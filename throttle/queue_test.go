@@ -10,7 +10,7 @@ import (
 
 // TestQueue_change: more is sent while the queue is short, as much as is accepted at the right length, and less beyond it.
 func TestQueue_change(t *testing.T) {
-	for length, want := range map[float64]float64{0: 2, 0.2: 1.25, 0.4: 1, 0.7: 0.95, 1: 0.9, 30: 0.9} {
+	for length, want := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 0.9: 0.95, 1: 0.9, 30: 0.9} {
 		if got := (queue{length: length}).change(2); math.Abs(got-want) > 1e-9 {
 			t.Errorf("length %v: got %v want %v", length, got, want)
 		}
@@ -22,10 +22,25 @@ func TestTiered_queue(t *testing.T) {
 	span := []window.Counts{tier(60, 0, 0), tier(60, 40, 0)}
 	recent := []window.Counts{tier(20, 0, 0), tier(20, 0, 60)}
 	estimates := make([]estimate, len(span))
-	for length, change := range map[float64]float64{0.2: 1.25, 0.4: 1, 2: 0.9} {
+	for length, change := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 2: 0.9} {
 		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: true, length: length}, false}, estimates)
-		if want := (100 - change*40) / (80 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
+		q := queue{late: true, found: true, length: length}
+		if want := (100 - change*q.share(40, 100)) / (80 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
 			t.Errorf("length %v: got %v want %v", length, estimates[1].probability, want)
+		}
+	}
+}
+
+// TestQueue_share: a client with more than the usual share of its demand gives some away, one with less gets some, and
+// the more the longer the queue is.
+func TestQueue_share(t *testing.T) {
+	for _, c := range []struct{ length, accepted, want float64 }{
+		{0, 40, 40}, {0.4, 40, 40 * math.Pow(0.5, 0.175)}, {0.8, 40, 40 * math.Pow(0.5, 0.35)}, {9, 40, 40 * math.Pow(0.5, 0.35)},
+		{0.8, 20, 20}, {0.8, 10, 10 * math.Pow(2, 0.35)}, {0.8, 0, 0},
+		{0.8, 400, 400 * math.Pow(0.05, 0.175)},
+	} {
+		if got := (queue{length: c.length}).share(c.accepted, 100); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("length %v, %v of 100 accepted: got %v want %v", c.length, c.accepted, got, c.want)
 		}
 	}
 }
@@ -44,10 +59,10 @@ func TestTiered_queueTop(t *testing.T) {
 
 func TestSmoothed(t *testing.T) {
 	var s smoothed
-	s.add(time.Second, 1)
-	s.add(-time.Hour, 5)
+	s.add(time.Second, 1, 2)
+	s.add(-time.Hour, 5, 2)
 	s.at = time.Second
-	if got, want := s.add(3*time.Second, 0), (1-math.Exp(-0.5))*math.Exp(-1); math.Abs(got-want) > 1e-12 {
+	if got, want := s.add(3*time.Second, 0, 2), (1-math.Exp(-0.5))*math.Exp(-1); math.Abs(got-want) > 1e-12 {
 		t.Errorf("got %v want %v", got, want)
 	}
 }

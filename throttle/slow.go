@@ -85,7 +85,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		return
 	}
 	accepted := t.accepted()
-	w.gate.update(now, w, accepted[:t.priorities], &f, t.stance.Load().inAlert())
+	w.gate.update(now, w, accepted[:t.priorities], &f)
 	booked := false
 	for p := range t.priorities {
 		if f.Late[p] == 0 && f.Lost[p] == 0 {

@@ -209,6 +209,21 @@ func TestTheGateShedsLowerPrioritiesWhileCallsAreLate(t *testing.T) {
 	})
 }
 
+// TestTheGateCountsNoCallsOfLowerPriorities: there is a limit for High too, but the open calls of Low do not reach it.
+func TestTheGateCountsNoCallsOfLowerPriorities(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: time.Second, Rand: lucky})
+		times(10, th, throttle.High, nil)
+		admitMany(t, th, throttle.High, 3)
+		admitMany(t, th, throttle.Low, 20)
+		time.Sleep(1200 * time.Millisecond)
+		equal(t, "Low", errors.Is(th.Do(t.Context(), throttle.Low, unwanted(t)), throttle.ErrShed), true)
+		equal(t, "limit of High", tier(th, throttle.High).Slow.Limit, 7) // 10 accepted in 2 s, Slow is 1 s, and two more
+		admitMany(t, th, throttle.High, 4)
+		equal(t, "High at its limit", errors.Is(th.Do(t.Context(), throttle.High, unwanted(t)), throttle.ErrShed), true)
+	})
+}
+
 func TestTheGateLetsACallThroughEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{Slow: 2 * time.Second, Rand: lucky})

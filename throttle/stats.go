@@ -126,7 +126,7 @@ type SlowTotals struct {
 	Booked      uint64 // rejections that the window counted for late calls
 	WrittenOff  uint64 // calls without an answer for 10 s, or for 20 times Slow if that is more
 	WouldRefuse uint64 // calls that ModeEnforce of SlowGate would have refused
-	Limit       int64  // open calls at which a call is refused now, or 0 if there is no limit
+	Limit       int64  // open calls of this priority and of those above it at which a call is refused now, or 0 if there is no limit
 }
 
 // Stats returns the current state of the throttle. Calls continue meanwhile, so totals may differ

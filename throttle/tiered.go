@@ -167,21 +167,17 @@ func (o *pool) claim(p int, estimates []estimate) claims {
 }
 
 // shedTop returns the probability of the top tier in an alert: that of the formula, which sends k times what is
-// accepted, unless the tier alone is too much. If a queue was found, the formula would also shed for the calls that
-// were refused when it was too long.
+// accepted, or more if the tier alone is too much. If a queue was found, the formula does not count: it would shed for
+// the calls that were refused when the queue was too long.
 func (o *pool) shedTop(top int, formula float64) float64 {
 	own := requests(&o.demand[top])
 	c := claims{own: own, all: own, rejected: float64(o.span[top].Rejected)}
-	beyond, limited := requests(&o.span[top])/max(1, o.accepted)-topAlone, o.probability(&c)
-	switch {
-	case beyond <= 0 && o.queue.found:
-		return min(formula, limited)
-	case beyond <= 0:
-		return formula
-	case o.queue.found:
+	beyond := requests(&o.span[top])/max(1, o.accepted) - topAlone
+	limited := min(1, 2*max(0, beyond)) * o.probability(&c)
+	if o.queue.found {
 		return limited
 	}
-	return max(formula, min(1, 2*beyond)*limited)
+	return max(formula, limited)
 }
 
 // supply returns how many calls the tiers may send.
@@ -203,8 +199,11 @@ func (o *pool) supply(c *claims) float64 {
 // chance. If the next share were just that, the shares of a fleet would drift apart: some clients would
 // shed High while others send Low. So it returns slowly to what other clients have, of the same demand.
 func (o *pool) share() float64 {
-	if o.queue.found || o.wanted*recentPart < fallen*o.asked {
+	if o.wanted*recentPart < fallen*o.asked {
 		return o.accepting // the shares of the demand before are too small
+	}
+	if o.queue.found {
+		return o.queue.share(o.accepting, o.wanted)
 	}
 	usual, others := o.usualShare()*o.wanted, othersShare*o.wanted
 	return math.Pow(o.accepting, recentWeight) * math.Pow(usual, usualWeight) * math.Pow(others, 1-recentWeight-usualWeight)

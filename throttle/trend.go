@@ -25,7 +25,7 @@ const (
 	// While all calls were late, this share of the usual ones ended at least, and the open ones became more by
 	// that share of those, and not by chance.
 	leastEnded, leastMore = 0.75, 0.3
-	surelyMore            = 5 // standard errors, because each stretch is a test
+	surelyMore            = 3.5 // standard errors, because each stretch is a test
 )
 
 // trend finds out whether the times of late calls grow.
@@ -34,7 +34,8 @@ type trend struct {
 	first, last, current stretch
 	run                  int    // how often the times grew since first; noRun if not all calls were late
 	lateAt               census // since then all calls were late
-	grew                 bool   // until take
+	looked               time.Duration
+	grew                 bool // until take
 }
 
 // census is how many calls were accepted until a time, and how many were open then.
@@ -59,16 +60,24 @@ func (r *trend) add(now, d, t time.Duration, usual float64, count func() census)
 	s := &r.current
 	if s.n == 0 {
 		*s = stretch{began: count(), least: math.Inf(1)}
+		r.looked = now
+		if r.lateAt.at == 0 {
+			r.lateAt = s.began
+		}
 	}
 	x := d.Seconds()
 	s.n, s.sum, s.squares, s.least, s.ended = s.n+1, s.sum+x, s.squares+x*x, min(s.least, x), now
-	if s.n < leastOfStretch || now-s.began.at < t/stretchesPerT {
+	if now-r.looked < t/stretchesPerT {
 		return
 	}
 	c := count()
-	r.end(s.n >= leastLate*float64(c.accepted+1-s.began.accepted))
-	r.grew = r.grew || r.run != noRun && c.fellBehind(&r.lateAt, usual)
-	s.n = 0
+	r.looked = now
+	allLate := s.n >= leastLate*float64(c.accepted+1-s.began.accepted)
+	r.grew = r.grew || allLate && c.fellBehind(&r.lateAt, usual)
+	if !allLate || s.n >= leastOfStretch {
+		r.end(allLate)
+		s.n = 0
+	}
 }
 
 // end compares the current stretch with those before it.
@@ -76,10 +85,10 @@ func (r *trend) end(allLate bool) {
 	s := &r.current
 	switch {
 	case !allLate:
-		r.run = noRun
+		r.run, r.lateAt = noRun, census{}
 		return
-	case r.run == noRun || r.lateAt.at == 0:
-		r.run, r.first, r.lateAt = 0, *s, s.began
+	case r.run == noRun || r.last.n == 0:
+		r.run, r.first = 0, *s
 	case s.mean() > r.last.mean() && s.least > r.last.least:
 		r.run++
 	default:

@@ -49,3 +49,19 @@ func TestTrend(t *testing.T) {
 		}
 	}
 }
+
+// TestTrend_lateOnceBefore: a call that was late long before does not delay the finding.
+func TestTrend_lateOnceBefore(t *testing.T) {
+	const step = 10 * time.Millisecond
+	var r trend
+	r.add(time.Second, time.Second, 100*time.Millisecond, 100, func() census { return census{time.Second, 0, 100} })
+	for i := range 16 {
+		now := 9*time.Second + time.Duration(i)*step
+		r.add(now, 500*time.Millisecond, 100*time.Millisecond, 100, func() census {
+			return census{now, uint64(800 + i), int64(100 + 2*i)}
+		})
+	}
+	if !r.take() {
+		t.Error("not found by the 16th late call")
+	}
+}

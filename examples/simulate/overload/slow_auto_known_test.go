@@ -24,13 +24,15 @@ func TestSlowAutoKnownFigures(t *testing.T) {
 		{"load-step", 23, calm},
 		{"slow-rare", 23, calm},
 		{"pauses", 1, calm},
-		{"queue2", 1, []bound{{"goodput", 0.97, 1}, {"success_high", 0.96, 1}, {"success_important", 0.92, 1}}},
-		{"queue10", 1, []bound{{"goodput", 0.98, 1}, {"success_high", 0.93, 1}}},
+		{"queue2", 1, []bound{{"goodput", 0.97, 1}, {"success_high", 0.98, 1}, {"success_important", 0.98, 1}}},
+		{"queue10", 1, []bound{{"goodput", 0.98, 1}, {"success_high", 0.95, 1}}},
+		{"queue10", 100, []bound{{"goodput", 0.93, 1}, {"success_high", 0.93, 1}, {"fairness", 0.95, 1}}},
 		{"slots", 1, []bound{{"goodput", 0.95, 1}, {"success_high", 0.99, 1}, {"success_important", 0.98, 1}}},
 		{"slots-cold", 1, []bound{{"goodput", 0.92, 1}, {"success_high", 0.99, 1}}},
-		{"slow-ramp-10", 1, []bound{{"goodput", 0.88, 1}, {"success_high", 0.95, 1}}},
-		{"lock", 1, []bound{{"goodput", 0.98, 1}, {"success_high", 0.92, 1}}},
-		{"queue2", 23, []bound{{"goodput", 0.97, 1}, {"success_high", 0.94, 1}, {"fairness", 0.95, 1}}},
+		{"slow-ramp-10", 1, []bound{{"goodput", 0.95, 1}, {"success_high", 0.97, 1}}},
+		{"lock", 1, []bound{{"goodput", 0.98, 1}, {"success_high", 0.98, 1}}},
+		{"queue2", 23, []bound{{"goodput", 0.95, 1}, {"success_high", 0.98, 1}, {"fairness", 0.95, 1}}},
+		{"pool5-100", 23, []bound{{"goodput", 0.97, 1}, {"success_high", 0.97, 1}, {"fairness", 0.9, 1}}},
 	} {
 		o := Options{Clients: tt.clients, Settings: Settings{SlowAuto: true}}
 		f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures

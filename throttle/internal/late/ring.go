@@ -29,11 +29,11 @@ type Ring struct {
 	width  time.Duration // of a slot
 	rows   int
 	stride int // words per stripe
-	// words holds, for each stripe, the number of its open calls, then the slots with a word per row.
+	// words holds, for each stripe, the number of its open calls by row, then the slots with a word per row.
 	words []atomic.Uint64
-	swept atomic.Int64 // slots up to this one are closed
-	due   atomic.Int64 // time of the next sweep
-	gone  atomic.Int64 // open calls that were written off
+	swept atomic.Int64          // slots up to this one are closed
+	due   atomic.Int64          // time of the next sweep
+	gone  [MaxRows]atomic.Int64 // open calls that were written off
 
 	mu       sync.Mutex
 	oldWidth time.Duration    // of a slot of late calls
@@ -56,7 +56,8 @@ type Found struct {
 // New returns an empty ring for calls that are late after t. It does not validate its arguments.
 func New(t time.Duration, rows, stripes int) *Ring {
 	r := &Ring{
-		width: t / parts, rows: rows, stride: 8 + slots*rows,
+		width: t / parts, rows: rows,
+		stride:   (rows+7)/8*8 + slots*rows, // whole cache lines
 		oldWidth: max(leastWriteOff, writeOffRatio*t) / writeOffParts,
 		old:      make([][MaxRows]int64, writeOffParts+2),
 		oldSwept: -1, lost: map[int64]int64{},
@@ -82,7 +83,7 @@ func (r *Ring) Begin(now time.Duration, stripe, row int) (began time.Duration) {
 	if !enter(r.word(stripe, row, slot), epoch(slot)) {
 		slot = r.beginSlowly(slot, stripe, row)
 	}
-	r.words[stripe*r.stride].Add(1)
+	r.words[stripe*r.stride+row].Add(1)
 	if slot != wanted {
 		return time.Duration(slot) * r.width
 	}
@@ -108,7 +109,7 @@ func (r *Ring) beginSlowly(slot int64, stripe, row int) int64 {
 // booked as rejected when they became late or were written off.
 func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 	slot := int64(began / r.width)
-	r.words[stripe*r.stride].Add(^uint64(0))
+	r.words[stripe*r.stride+row].Add(^uint64(0))
 	if leave(r.word(stripe, row, slot), epoch(slot)) {
 		return false
 	}
@@ -116,7 +117,7 @@ func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 	defer r.mu.Unlock()
 	old := r.oldSlot(slot)
 	if old <= r.oldSwept {
-		r.gone.Add(-1)
+		r.gone[row].Add(-1)
 		if r.lost[old]--; r.lost[old] == 0 {
 			delete(r.lost, old)
 		}
@@ -127,16 +128,26 @@ func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 }
 
 // Open returns the number of open calls that were not written off.
-func (r *Ring) Open() int64 {
-	var sum int64
-	for i := 0; i < len(r.words); i += r.stride {
-		sum += int64(r.words[i].Load())
+func (r *Ring) Open() int64 { return r.OpenTo(r.rows - 1) }
+
+// OpenTo returns the number of open calls that were not written off, of the rows up to last.
+func (r *Ring) OpenTo(last int) (n int64) {
+	for row := range last + 1 {
+		for i := row; i < len(r.words); i += r.stride {
+			n += int64(r.words[i].Load())
+		}
+		n -= r.gone[row].Load()
 	}
-	return sum - r.gone.Load()
+	return n
 }
 
 // WrittenOff returns the number of open calls that were written off.
-func (r *Ring) WrittenOff() int64 { return r.gone.Load() }
+func (r *Ring) WrittenOff() (n int64) {
+	for row := range r.gone {
+		n += r.gone[row].Load()
+	}
+	return n
+}
 
 // Advance finds the calls that are late at now, and those to write off. Ok is false if it has nothing
 // to do, or if another goroutine does it.
@@ -207,7 +218,7 @@ func (r *Ring) writeOff(last int64, f *Found) {
 func (r *Ring) lose(old int64, row int, n int64, f *Found) {
 	f.Lost[row] += n
 	f.Booked[row] += n - r.endLate(row, n)
-	r.gone.Add(n)
+	r.gone[row].Add(n)
 	r.lost[old] += n
 }
 
@@ -233,7 +244,7 @@ func (r *Ring) oldCount(old int64, row int, n int64) {
 func (r *Ring) Oldest(now time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.gone.Load() > 0 {
+	if r.WrittenOff() > 0 {
 		return now - time.Duration(slices.Min(slices.Collect(maps.Keys(r.lost))))*r.oldWidth
 	}
 	for old := r.oldSwept + 1; r.late > 0 && old <= r.oldSwept+int64(len(r.old)); old++ {

@@ -13,8 +13,8 @@ const ms = time.Millisecond
 // wantRest fails the test unless the ring holds no call.
 func wantRest(t *testing.T, r *Ring) {
 	t.Helper()
-	if n := r.Open(); n != 0 || r.late != 0 || r.gone.Load() != 0 {
-		t.Errorf("at rest: got %d open, %d late, %d written off, want none", n, r.late, r.gone.Load())
+	if n := r.Open(); n != 0 || r.late != 0 || r.WrittenOff() != 0 {
+		t.Errorf("at rest: got %d open, %d late, %d written off, want none", n, r.late, r.WrittenOff())
 	}
 	for i := range r.words {
 		if n := uint32(r.words[i].Load()); n != 0 {
@@ -118,11 +118,11 @@ func TestRandomCalls(t *testing.T) {
 					gone++
 				}
 			}
-			if open := r.late + r.gone.Load(); open < least || open > most || r.gone.Load() < gone {
+			if open := r.late + r.WrittenOff(); open < least || open > most || r.WrittenOff() < gone {
 				t.Fatalf("seed %d at %v: %d late or written off, want %d to %d; %d written off, want %d",
-					seed, now, open, least, most, r.gone.Load(), gone)
+					seed, now, open, least, most, r.WrittenOff(), gone)
 			}
-			if got, want := r.Open(), int64(len(calls))-r.gone.Load(); got != want {
+			if got, want := r.Open(), int64(len(calls))-r.WrittenOff(); got != want {
 				t.Fatalf("seed %d: %d open, want %d", seed, got, want)
 			}
 		}

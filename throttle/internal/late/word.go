@@ -12,7 +12,7 @@ func epoch(slot int64) uint32 { return uint32(slot / slots) }
 
 // word returns the word of a slot.
 func (r *Ring) word(stripe, row int, slot int64) *atomic.Uint64 {
-	return &r.words[stripe*r.stride+8+int(slot%slots)*r.rows+row]
+	return &r.words[(stripe+1)*r.stride+(int(slot%slots)-slots)*r.rows+row]
 }
 
 // enter adds a call. It returns false if the slot is closed, or if calls of an earlier epoch are left.
