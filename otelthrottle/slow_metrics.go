@@ -23,7 +23,7 @@ func slowRows() []row[throttleSum] {
 		},
 		{
 			kind: gauge, name: semconv.MetricSlowLimit, unit: "{call}",
-			help: "Open calls at which a call is refused, while calls are late; 0 without a limit.",
+			help: "Open calls of the priority and those above it at which a call is refused, while calls are late; 0 without a limit.",
 			keys: byPriority(), when: watched,
 			read: each(func(s *prioritySum, to *output, word string) { to.number(s.Slow.Limit, word) }),
 		},

@@ -73,7 +73,7 @@ type smoothed struct {
 	at    time.Duration
 }
 
-// add adds a value, and returns the mean of about so many seconds. A value of a time before the last one changes nothing.
+// add adds a value, and returns the mean of about that many seconds. A value of a time before the last one changes nothing.
 func (s *smoothed) add(now time.Duration, value, seconds float64) float64 {
 	s.value += (value - s.value) * (1 - math.Exp(-max(0, (now-s.at).Seconds())/seconds))
 	s.at = now

@@ -49,8 +49,8 @@ func slowPanels() []grafana.Panel {
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},
 			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
-				"many of them an instance refuses a call of the priority, the lowest of all instances. Without a " +
-				"limit there is no line. Select one instance to compare both. If open climbs and no call ends, calls hang.",
+				"many of them, of the priority and those above it, an instance refuses a call of the priority, the lowest of all " +
+				"instances. Without a limit there is no line. Select one instance to compare both. If open climbs and no call ends, calls hang.",
 		}),
 	}
 }
