@@ -35,8 +35,13 @@ func TestTiered_queue(t *testing.T) {
 // the more the longer the queue is.
 func TestQueue_share(t *testing.T) {
 	for _, c := range []struct{ length, accepted, want float64 }{
-		{0, 40, 40}, {0.4, 40, 40 * math.Pow(0.5, 0.175)}, {0.8, 40, 40 * math.Pow(0.5, 0.35)}, {9, 40, 40 * math.Pow(0.5, 0.35)},
-		{0.8, 20, 20}, {0.8, 10, 10 * math.Pow(2, 0.35)}, {0.8, 0, 0},
+		{0, 40, 40},
+		{0.4, 40, 40 * math.Pow(0.5, 0.175)},
+		{0.8, 40, 40 * math.Pow(0.5, 0.35)},
+		{9, 40, 40 * math.Pow(0.5, 0.35)},
+		{0.8, 20, 20},
+		{0.8, 10, 10 * math.Pow(2, 0.35)},
+		{0.8, 0, 0},
 		{0.8, 400, 400 * math.Pow(0.05, 0.175)},
 	} {
 		if got := (queue{length: c.length}).share(c.accepted, 100); math.Abs(got-c.want) > 1e-9 {
