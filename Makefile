@@ -52,20 +52,20 @@ export GOFLAGS := $(shell go env GOFLAGS) -tags=nomsgpack
 # command failed.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint prose vulncheck fmt api \
+.PHONY: help test test-services test-all gofmt alone unit without-race long fuzz lint prose vulncheck fmt api \
 	api-check check compat bench admission soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: gofmt alone staticcheck unit without-race ## before each push: format, vet, staticcheck, unit tests; Go and a C compiler, 5 minutes
+test: gofmt alone unit without-race ## before each push: format, vet, unit tests; Go and a C compiler, 4 minutes
 
 # A test that needs a missing server is skipped. After the installation a missing server is a failure instead.
 test-services: export SPILLWAY_REQUIRE_SERVICES := 1
-test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root installs missing servers, other users get a list; 8 minutes
+test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium; and staticcheck: root installs missing servers, other users get a list; 8 minutes
 	@.ci/install
 	cd $(SERVICES) && GOWORK=off go vet ./...
-	go run $(STATICCHECK) $(call packages,$(SERVICES))
+	go run $(STATICCHECK) $(call packages,$(MODULES))
 	cd $(SERVICES) && $(call go_test,./...,-short -vet=off -p 8 -timeout 15m)
 	cd $(SERVICES) && $(call go_test,./overload,-count=1 -vet=off -timeout 15m)
 
@@ -74,17 +74,16 @@ test-all: test test-services api-check compat lint long fuzz soak ## before a re
 gofmt: # every file is formatted
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
 
+# With the race detector, so that unit finds what was compiled. Without -race all of it would be compiled twice.
 alone: # each module without the workspace, as users build it: vet compiles what is imported, and type-checks the rest
-	$(call each,$(filter-out $(SERVICES),$(ALL_MODULES)),GOWORK=off go vet ./...)
-
-staticcheck: # one run in the workspace: it reads the packages that all modules import once
-	go run $(STATICCHECK) $(call packages,$(UNIT))
+	$(call each,$(filter-out $(SERVICES),$(ALL_MODULES)),CGO_ENABLED=1 GOWORK=off go vet $(RACE) ./...)
 
 # Without the vet of go test, because alone vets. The examples first: the longest test is there.
 unit:
 	CGO_ENABLED=1 $(call go_test,$(call packages,./examples $(filter-out ./examples,$(UNIT))),$(RACE) -short -vet=off -timeout 15m)
 
 without-race:
+	go vet $(addprefix ./,$(WITHOUT_RACE))
 	$(call go_test,$(addprefix ./,$(WITHOUT_RACE)),-short -vet=off -run '$(NAMES)')
 
 long: export SPILLWAY_REQUIRE_SERVICES := 1
