@@ -61,6 +61,7 @@ func callBounds() []bound {
 		ratio("Tiered / SRE, allowed call, one in 100 rejected", tieredMixed, ourMixed, 1.25),
 		ratio("Tiered / SRE, allowed call, a bucket ends", tieredBucketEnds, ourBucketEnds, 1.25),
 		ratio("Tiered / SRE, shed call", tieredShed, ourShedLow, 1.25),
+		ratio("allowed call, learned Slow / set Slow", ourLearned, ourSlow, 1.05),
 		ratio("rejected, DeadlineExceeded / S", ourTimeout, floorS, 3),
 		ratio("rejected, faults.Unavailable / S", ourUnavailable, floorS, 3),
 		ratio("not found, faults.NotFound / S", ourNotFound, floorS, 3),

@@ -16,6 +16,7 @@ const (
 	ourAllowed      = "allowed"
 	ourLow          = "allowed, low priority"
 	ourSlow         = "allowed, Slow"
+	ourLearned      = "allowed, learned Slow"
 	ourGeneric      = "allowed, generic form"
 	ourAdmit        = "allowed, Admit and Done"
 	ourPositive     = "allowed, P > 0"
@@ -114,6 +115,7 @@ func allowed() []*subject {
 		healthy(ourAllowed, throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		healthy(ourLow, throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.Low, noop) }),
 		healthy(ourSlow, throttle.High, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		healthy(ourLearned, throttle.High, throttle.Config{Policy: throttle.SRE, SlowAuto: true}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		controlled(),
 		healthy(ourGeneric, throttle.High, none, func(t *throttle.Throttle) error {
 			_, err := throttle.Do(ctx, t, throttle.High, noopValue)
