@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/late"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -69,5 +70,26 @@ func TestSmoothed(t *testing.T) {
 	s.at = time.Second
 	if got, want := s.add(3*time.Second, 0, 2), (1-math.Exp(-0.5))*math.Exp(-1); math.Abs(got-want) > 1e-12 {
 		t.Errorf("got %v want %v", got, want)
+	}
+}
+
+// TestGate_measureQueue: four calls are open. The mean is that of T, or of the time in which five calls are accepted.
+func TestGate_measureQueue(t *testing.T) {
+	for _, c := range []struct{ rate, seconds, length float64 }{
+		{20, 0.1, 2}, {100, 0.1, 0.4}, {20, 0.25, 2}, {1, 5, 4}, {0, 5, 4},
+	} {
+		w := &watch{slow: 100 * time.Millisecond, ring: late.New(100*time.Millisecond, 1, 1), gate: &gate{}}
+		for range 4 {
+			w.ring.Begin(0, 0, 0)
+		}
+		w.gate.measureQueue(time.Duration(c.seconds*float64(time.Second)), w, c.rate)
+		mean := max(0.1, 5/max(1, c.rate))
+		want := c.length * (1 - math.Exp(-c.seconds/mean))
+		if got := math.Float64frombits(w.gate.queueLength.Load()); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v calls a second, after %v s: got %v want %v", c.rate, c.seconds, got, want)
+		}
+		if got, want := w.gate.lasting.value, c.length*(1-math.Exp(-c.seconds/2)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v calls a second, after %v s: lasting: got %v want %v", c.rate, c.seconds, got, want)
+		}
 	}
 }
