@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,7 +79,8 @@ func ExampleInstall() {
 	if err := reader.Collect(context.Background(), &collected); err != nil {
 		log.Fatal(err)
 	}
-	for _, m := range collected.ScopeMetrics[0].Metrics {
+	ours := slices.IndexFunc(collected.ScopeMetrics, func(m metricdata.ScopeMetrics) bool { return m.Scope.Name == otelthrottle.ScopeName })
+	for _, m := range collected.ScopeMetrics[ours].Metrics {
 		if window, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == semconv.MetricWindowAccepts {
 			for _, p := range window.DataPoints {
 				if p.Value > 0 {

@@ -2,6 +2,7 @@ package otelthrottle_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deixis/faults"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -142,4 +144,52 @@ func TestPromtoolHasNoComplaint(t *testing.T) {
 	if said, err := check.CombinedOutput(); err != nil || len(said) > 0 {
 		t.Errorf("promtool: got %q, error %v want nothing", said, err)
 	}
+}
+
+// TestScrape_overload makes calls of every decision, outcome and kind of fallback, and compares what is not 0 on the page that
+// Prometheus scrapes. The probabilities are those of the formula without accepted calls: 67 / (67 + 60), and with the calls of
+// Medium 92 / (92 + 60).
+func TestScrape_overload(t *testing.T) {
+	l, e := newScrapedLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db", Policy: throttle.SRE})
+	ends := func(err error) throttle.Fallback { return func(context.Context, error, bool) error { return err } }
+	mode := func(m throttle.Mode) {
+		if err := th.Tune(throttle.Patch{Mode: &m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times(3, th, throttle.High, nil)
+	times(1, th, throttle.High, faults.NotFound)
+	times(1, th, throttle.High, context.Canceled)
+	times(1, th, 99, nil)
+	l.reject(t, th, throttle.Important, 60)
+	l.reject(t, th, throttle.Medium, 20)
+	_ = th.Do(t.Context(), throttle.Medium, returns(errBusy), ends(nil))
+	l.shed(t.Context(), t, th, throttle.Important, 2)
+	l.shed(t.Context(), t, th, throttle.Medium, 4)
+	l.sheds.Store(true)
+	_ = th.Do(t.Context(), throttle.Important, succeed, ends(nil))
+	_ = th.Do(t.Context(), throttle.Important, succeed, ends(errPlain))
+	mode(throttle.ModeShadow)
+	times(2, th, throttle.Important, nil)
+	times(1, th, throttle.Important, errBusy)
+	mode(throttle.ModeEnforce)
+	throttle.Must(th.Admit(t.Context(), throttle.High))
+	got := pageOf(e.scrape(t, ""))
+	want, err := os.ReadFile("testdata/scrape_overload.txt")
+	if err != nil || got != string(want) {
+		t.Errorf("got\n%s\nwant testdata/scrape_overload.txt (%v)", got, err)
+	}
+}
+
+// pageOf returns the series of a page that are not 0, without buckets and without what names this package.
+func pageOf(text string) string {
+	ours := fmt.Sprintf("otel_scope_name=%q,otel_scope_schema_url=\"\",otel_scope_version=%q,", otelthrottle.ScopeName, otelthrottle.Version)
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "throttle_") && !strings.HasSuffix(line, " 0\n") && !strings.Contains(line, "_bucket{") {
+			kept.WriteString(strings.Replace(line, ours, "", 1))
+		}
+	}
+	return kept.String()
 }
