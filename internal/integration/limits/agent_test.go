@@ -20,8 +20,6 @@ type agent struct {
 
 	journal  *journal
 	limiters []*bucket.Limiter
-	change   sync.RWMutex // held by each request, so that none is asked with two limits
-	changed  bool
 }
 
 // runAgent runs an agent. It prints when it is ready and when its jobs are done, and ends when it is
@@ -50,14 +48,6 @@ func runAgent(orders string) error {
 	cancel()
 	ctx, cancel = until(interrupted, a.Stop)
 	defer cancel()
-	changing, cancel := until(ctx, a.Change)
-	defer cancel()
-	go func() {
-		if <-changing.Done(); ctx.Err() == nil {
-			a.setLimits()
-			fmt.Println("changed")
-		}
-	}()
 	if err := a.work(ctx); err != nil {
 		return err
 	}
@@ -101,7 +91,7 @@ func (a *agent) open() (func(), error) {
 func (a *agent) use(store store.Store) error {
 	for i, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
-			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i), j}, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
+			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
 			OneByOne: j.OneByOne, Lease: j.Lease,
 		})
 		if err != nil {
@@ -110,18 +100,6 @@ func (a *agent) use(store store.Store) error {
 		a.limiters = append(a.limiters, l)
 	}
 	return nil
-}
-
-// setLimits gives each job the limit that it has after its change.
-func (a *agent) setLimits() {
-	a.change.Lock()
-	defer a.change.Unlock()
-	for i, j := range a.Jobs {
-		if err := a.limiters[i].SetLimit(j.Then); err != nil {
-			panic(err)
-		}
-	}
-	a.changed = true
 }
 
 // work runs all jobs at once. It cancels no call, so that each is answered.
@@ -163,9 +141,7 @@ func (a *agent) printStats() error {
 
 // allow takes one token and records the answer.
 func (a *agent) allow(i, who int, key string) (bucket.Decision, error) {
-	a.change.RLock()
-	defer a.change.RUnlock()
-	end, err := a.journal.begin(decision{Job: uint8(i), Then: a.changed, Who: uint16(who), Wanted: 1})
+	end, err := a.journal.begin(decision{Job: uint8(i), Who: uint16(who), Wanted: 1})
 	if err != nil {
 		return bucket.Decision{}, err
 	}

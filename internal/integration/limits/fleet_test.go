@@ -33,7 +33,6 @@ type job struct {
 	Callers  int
 	Keys     int // number of buckets, or anyKey; 0 is one bucket with the name of the job
 	Limit    bucket.Limit
-	Then     bucket.Limit // after a change
 	OneByOne bool
 	Policy   bucket.FailurePolicy
 	Timeout  time.Duration
@@ -71,7 +70,6 @@ type order struct {
 	Bucket   string // name of the store
 	Log      string // file with the answers that it got
 	Go       string // the agent begins when this file exists
-	Change   string // the agent changes its limits when this file exists
 	Stop     string // the agent stops when this file exists
 	Jobs     []job
 	Replicas int
@@ -126,7 +124,7 @@ func touch(t *testing.T, file string) {
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
 	order := f.order
-	order.Agent, order.Log, order.Change = name, f.log(name), f.change(name)
+	order.Agent, order.Log = name, f.log(name)
 	text, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)
@@ -134,8 +132,7 @@ func (f *fleet) start(t *testing.T, name string) {
 	f.agents[name] = program.Start(t, os.Args[0], asAgent, string(text))
 }
 
-func (f *fleet) log(name string) string    { return filepath.Join(f.dir, name+".journal") }
-func (f *fleet) change(name string) string { return filepath.Join(f.dir, name+".change") }
+func (f *fleet) log(name string) string { return filepath.Join(f.dir, name+".journal") }
 
 // kill kills an agent in the middle of its work.
 func (f *fleet) kill(t *testing.T, name string) {
@@ -178,13 +175,6 @@ func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
 	touch(t, f.Stop)
 	return f.sums(t)
-}
-
-// setLimits has an agent change its limits.
-func (f *fleet) setLimits(t *testing.T, name string) {
-	t.Helper()
-	touch(t, f.change(name))
-	f.awaitLine(t, name, "changed")
 }
 
 // run lets the agents work for some time.
@@ -241,7 +231,7 @@ func (f *fleet) all(t *testing.T, name string, l level) history {
 
 // judge returns the judge of a job.
 func (f *fleet) judge(j job) judge {
-	return judge{limit: j.Limit.WithDefaults(), then: j.Then.WithDefaults(), tick: f.Engine.Tick}
+	return judge{limit: j.Limit.WithDefaults(), tick: f.Engine.Tick}
 }
 
 // checkCounts compares the stats of limiters with the answers that they gave. Killed agents have no

@@ -38,7 +38,6 @@ type decision struct {
 	Level           level
 	Source          bucket.Source
 	Job             uint8
-	Then            bool // asked with the limit that the job has after its change
 	Who             uint16
 	Wanted, Granted int32
 	Asked, Answered int64 // nanoseconds since 1970
@@ -94,16 +93,15 @@ type recorded struct {
 
 	journal *journal
 	at      uint8
-	job     job
 }
 
 // request returns the record of a request to the store.
-func (s recorded) request(at level, l bucket.Limit, n int64) decision {
-	return decision{Level: at, Job: s.at, Then: l.WithDefaults() == s.job.Then.WithDefaults(), Wanted: int32(n)}
+func (s recorded) request(at level, n int64) decision {
+	return decision{Level: at, Job: s.at, Wanted: int32(n)}
 }
 
 func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	end, err := s.journal.begin(s.request(byStore, r.Limit, r.Max))
+	end, err := s.journal.begin(s.request(byStore, r.Max))
 	if err != nil {
 		return bucket.Decision{}, err
 	}
@@ -113,7 +111,7 @@ func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, e
 }
 
 func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	end, err := s.journal.begin(s.request(back, l, n))
+	end, err := s.journal.begin(s.request(back, n))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package limits
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 // A request without an answer, or with an error, may have taken tokens. Speed is not checked.
 type judge struct {
 	limit bucket.Limit
-	then  bucket.Limit  // after a change
 	tick  time.Duration // resolution of the store's clock
 }
 
@@ -44,46 +42,9 @@ func fromStore(d decision) bool { return d.Source != bucket.SourcePolicy }
 
 func byAnswered(a, b decision) int { return cmp.Compare(a.Answered, b.Answered) }
 
-// span is a time between two times in nanoseconds since 1970.
-type span struct{ from, to int64 }
-
-// inForce returns the span in which requests were asked, before or after the change of the limit.
-func (h history) inForce(then bool) span {
-	s := span{math.MaxInt64, 0}
-	for _, d := range h {
-		if d.Then == then {
-			s.from, s.to = min(s.from, d.Asked), max(s.to, d.Answered)
-			if d.Outcome == pending {
-				s.to = math.MaxInt64
-			}
-		}
-	}
-	return s
-}
-
-// bound is the most tokens that may be granted in a span: the largest burst and the fastest rate of the
-// limits in force in it. Both are needed, because each limit may apply to a part of the span. The burst of a
-// Fixed limit is twice its capacity: the border of a period may be in the span.
-type bound struct {
-	judge
-
-	in [2]span // in which each of the limits is in force
-}
-
-func (j judge) bound(h history) bound { return bound{j, [2]span{h.inForce(false), h.inForce(true)}} }
-
-func (b *bound) most(s span) float64 {
-	var burst, rate float64
-	for i, l := range [...]*bucket.Limit{&b.limit, &b.then} {
-		switch {
-		case s.to < b.in[i].from || b.in[i].to < s.from:
-		case l.Algorithm == bucket.Fixed:
-			burst, rate = max(burst, float64(2*l.Capacity)), max(rate, float64(l.Capacity)/float64(l.Period))
-		default:
-			burst, rate = max(burst, float64(l.Capacity)), max(rate, 1/float64(l.Interval()))
-		}
-	}
-	return burst + rate*float64(s.to-s.from+int64(b.tick))
+// most is the most tokens that may be granted in a time: the burst, and what is refilled meanwhile.
+func (j judge) most(d int64) float64 {
+	return float64(j.limit.Capacity) + float64(d+int64(j.tick))/float64(j.limit.Interval())
 }
 
 // coarse returns the grants by time. It joins neighbors if there are too many grants to compare each with
@@ -105,7 +66,7 @@ func (h history) coarse() history {
 // tooMuch checks each interval between two grants. It reports the interval with the largest excess over
 // the bound and beyond, counting only grants that were certainly in the interval.
 func (j judge) tooMuch(h history, beyond int64) string {
-	bound, grants := j.bound(h), h.that(granted).coarse()
+	grants := h.that(granted).coarse()
 	worst, fault := 1e-6, "" // of a token: the arithmetic is inexact
 	for _, first := range grants {
 		tokens := int64(0)
@@ -117,10 +78,10 @@ func (j judge) tooMuch(h history, beyond int64) string {
 			if float64(tokens) < worst {
 				continue
 			}
-			s := span{first.Asked, last.Answered}
-			if excess := float64(tokens) - bound.most(s) - float64(beyond); excess > worst {
+			d := last.Answered - first.Asked
+			if excess := float64(tokens) - j.most(d) - float64(beyond); excess > worst {
 				worst = excess
-				fault = fmt.Sprintf("%d tokens in %v, %.2f too many", tokens, time.Duration(s.to-s.from), excess)
+				fault = fmt.Sprintf("%d tokens in %v, %.2f too many", tokens, time.Duration(d), excess)
 			}
 		}
 	}
@@ -224,13 +185,12 @@ func (j judge) fixedTooMuch(h history) string {
 	return ""
 }
 
-// fixedUsed returns the use of those periods of the grid in which the bucket was certainly empty, from the
-// beginning of one of them on.
-func (j judge) fixedUsed(h history, from int64) use {
+// fixedUsed returns the use of those periods of the grid in which the bucket was certainly empty.
+func (j judge) fixedUsed(h history) use {
 	var u use
 	period := int64(j.limit.Period)
 	first, last := j.periods(h)
-	for k := max(first, from/period); k <= last; k++ {
+	for k := first; k <= last; k++ {
 		begins, ends := k*period, (k+1)*period
 		empty, tokens, perhaps := false, int64(0), int64(0)
 		for _, d := range h {
@@ -251,34 +211,6 @@ func (j judge) fixedUsed(h history, from int64) use {
 		}
 	}
 	return u
-}
-
-// change checks the answers before, during and after a change of the limit. After it the new limit is the
-// only one, and it is used.
-func (j judge) change(h history) (faults []string) {
-	if fault := j.tooMuch(h, 0); fault != "" {
-		faults = append(faults, "granted "+fault)
-	}
-	after := judge{limit: j.then, tick: j.tick}
-	complete := h.inForce(false).to
-	if after.limit.Algorithm != bucket.Fixed {
-		own := h.that(func(d decision) bool { // a denial may have come before the last grant of the old limit
-			return d.Asked > complete || d.Outcome == pending || d.Answered > complete && granted(d)
-		})
-		if u := after.used(own); u.tokens+u.perhaps < int64(u.budget)-after.limit.Capacity-1 { // it did not begin full
-			faults = append(faults, fmt.Sprintf("after the change: got %v, and the bucket was not full", u))
-		}
-		return faults
-	}
-	period := int64(after.limit.Period)
-	if fault := after.fixedTooMuch(h.asked(complete)); fault != "" {
-		faults = append(faults, "after the change: "+fault)
-	}
-	// The first period may owe a capacity to the limit before.
-	if fault := after.fixedUsed(h, complete+2*period-complete%period).tooLittle(0.99); fault != "" {
-		faults = append(faults, "after the change: got "+fault)
-	}
-	return faults
 }
 
 // asked returns the decisions that were asked for after a time.

@@ -94,8 +94,6 @@ func runScenarios(t *testing.T, e engine, server freezable, lost int64, own ...s
 				killed(t, e, lost, func() { server.Kill(outer); server.Restart(outer) })
 			}
 		}},
-		{"limits change", e.Name, func(t *testing.T) { changes(t, e, changing()) }},
-		{"limits change back", "", func(t *testing.T) { changes(t, e, reversed(changing())) }},
 		{"500 callers of random buckets", "postgres", func(t *testing.T) { flooded(t, e, 500) }},
 		{"2000 callers of random buckets", "", func(t *testing.T) { flooded(t, e, 2000) }},
 		{"processes start under load", e.Name, func(t *testing.T) { startsCold(t, e) }},
@@ -167,7 +165,7 @@ func (f *fleet) use(t *testing.T, j job) use {
 	t.Helper()
 	h := f.all(t, j.Name, byCaller)
 	if j.Limit.Algorithm == bucket.Fixed {
-		return f.judge(j).fixedUsed(h, 0)
+		return f.judge(j).fixedUsed(h)
 	}
 	return f.judge(j).used(h)
 }
@@ -195,10 +193,10 @@ func (f *fleet) checkFixed(t *testing.T, j job) {
 	if fault := judge.fixedTooMuch(h); fault != "" {
 		t.Errorf("%s: %s", j.Name, fault)
 	}
-	if fault := judge.fixedUsed(h, 0).tooLittle(0.99); fault != "" {
+	if fault := judge.fixedUsed(h).tooLittle(0.99); fault != "" {
 		t.Errorf("%s: got %s, want 99 %%", j.Name, fault)
 	}
-	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h, 0), len(h))
+	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h), len(h))
 }
 
 // checkUnfailing checks that no call of a healthy store failed, so that no policy decided. SQLite may
