@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
@@ -57,7 +56,7 @@ func runHop(args []string) error {
 			return err
 		}
 	}
-	return program.ListenAndServe(address, handler)
+	return listen(address, handler)
 }
 
 // down returns a backend that answers 503 to every request.

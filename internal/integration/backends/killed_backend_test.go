@@ -8,9 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,12 +55,7 @@ func runKillable(args []string) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		<-ctx.Done()
-		os.Exit(0)
-	}()
+	program.ExitWhenInterrupted()
 	if protocol == "grpc" {
 		return serveGRPC(listener, j, hooks)
 	}

@@ -1,10 +1,10 @@
 package backends
 
 import (
-	"flag"
-	"fmt"
+	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
@@ -18,21 +18,16 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		run := map[string]func([]string) error{
-			asHop: runHop, asSlowService: runSlowService, asSlowBackend: runSlowBackend, asKillable: runKillable,
-		}[os.Args[1]]
-		if run != nil {
-			fmt.Fprintln(os.Stderr, run(os.Args[2:]))
-			os.Exit(1)
-		}
-	}
-	// The tests wait most of the time, so they all run at once on a machine with fewer cores.
-	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
+	program.Main(m, 6, map[string]func([]string) error{
+		asHop: runHop, asSlowService: runSlowService, asSlowBackend: runSlowBackend, asKillable: runKillable,
+	})
+}
+
+// listen serves HTTP at an address until the process is interrupted.
+func listen(address string, handler http.Handler) error {
+	program.ExitWhenInterrupted()
+	server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	return server.ListenAndServe()
 }
 
 // serve starts this program as another one. It is ready when a GET of the path succeeds.

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
@@ -39,7 +38,7 @@ func serveSlow(address string, handler http.HandlerFunc) error {
 	mux := http.NewServeMux()
 	mux.Handle("/", handler)
 	mux.HandleFunc(readyPath, func(http.ResponseWriter, *http.Request) {})
-	return program.ListenAndServe(address, mux)
+	return listen(address, mux)
 }
 
 // runSlowService asks the backend until it is interrupted. The path of a request is its priority. The arguments are the address, the

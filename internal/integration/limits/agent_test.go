@@ -24,9 +24,9 @@ type agent struct {
 
 // runAgent runs an agent. It prints when it is ready and when its jobs are done, and ends when it is
 // interrupted.
-func runAgent(orders string) error {
+func runAgent(orders []string) error {
 	a := &agent{}
-	if err := json.Unmarshal([]byte(orders), &a.order); err != nil {
+	if err := json.Unmarshal([]byte(orders[0]), &a.order); err != nil {
 		return err
 	}
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

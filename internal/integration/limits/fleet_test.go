@@ -157,7 +157,7 @@ func (f *fleet) awaitLine(t *testing.T, name, word string) (rest string) {
 	t.Helper()
 	program.Eventually(t, name+" prints "+word, func() string {
 		for line := range strings.Lines(f.agents[name].Output()) {
-			if strings.HasPrefix(line, "agent failed") {
+			if strings.HasPrefix(line, "program failed") {
 				t.Fatal(name, " printed ", line)
 			}
 			if after, ok := strings.CutPrefix(line, word); ok && strings.HasSuffix(line, "\n") {

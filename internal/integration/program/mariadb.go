@@ -36,7 +36,7 @@ func MariaDBIn(t testing.TB, zone string, flags ...string) *MariaDBServer {
 	if out, err := begin.CombinedOutput(); err != nil {
 		t.Fatalf("%s --bootstrap: %v:\n%s", m.path, err, out)
 	}
-	onFreePort(t, m.path, freeAddress, m.start)
+	onFreePort(t, m.path, m.start)
 	return m
 }
 
@@ -60,7 +60,7 @@ func (m *MariaDBServer) start(t testing.TB, address string) bool {
 	flags := append(m.storage(), "--bind-address="+host, "--port="+port, "--skip-networking=0")
 	flags = append(flags, m.flags...)
 	m.Server = &Server{Process: m.Clock.start(t, m.path, flags...), Address: address}
-	t.Cleanup(m.end(t))
+	m.interrupt = syscall.SIGTERM // it ignores SIGINT
 	return m.awaitDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")
 }
 
@@ -75,22 +75,4 @@ func (m *MariaDBServer) storage() []string {
 		flags = append(flags, "--user=root")
 	}
 	return flags
-}
-
-// end returns a function that ends the server with SIGTERM, because it ignores SIGINT.
-func (m *MariaDBServer) end(t testing.TB) func() {
-	process := m.Process
-	return func() {
-		if process.mayEnd {
-			return
-		}
-		process.mayEnd = true
-		_ = process.cmd.Process.Signal(syscall.SIGTERM)
-		_ = process.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
-		if process.awaitOutput(func(string) string { return "" }); !process.HasEnded() {
-			_ = process.cmd.Process.Kill()
-			<-process.ended
-			t.Errorf("%s did not end", process.name)
-		}
-	}
 }

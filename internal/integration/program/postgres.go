@@ -43,7 +43,7 @@ func Postgres(t testing.TB, settings ...string) *PostgresServer {
 		t.Fatalf("initdb: %v:\n%s", err, out)
 	}
 	p.command = append(p.command, filepath.Join(bin, "postgres"))
-	onFreePort(t, "postgres", freeAddress, p.start)
+	onFreePort(t, "postgres", p.start)
 	return p
 }
 

@@ -21,6 +21,8 @@ type Process struct {
 	ended  chan struct{} // closed when it has ended and err is set
 	err    error
 	mayEnd bool // whether it may end before the test does
+
+	interrupt syscall.Signal // that which ends it
 }
 
 // Freeze stops the program with all its threads. Its connections stay open without an answer.
@@ -54,7 +56,7 @@ func (p *Process) signal(t testing.TB, s syscall.Signal) {
 // Start starts a program and stops it when the test ends. If the test failed, it logs the output.
 func Start(t testing.TB, path string, flags ...string) *Process {
 	t.Helper()
-	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: newOutput(), ended: make(chan struct{})}
+	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: newOutput(), ended: make(chan struct{}), interrupt: syscall.SIGINT}
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -82,7 +84,7 @@ func (p *Process) stop() error {
 	case p.HasEnded():
 		return fmt.Errorf("%s: %w", p.name, errors.Join(errEarly, p.err))
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGINT)  // an error means that it has just ended
+	_ = p.cmd.Process.Signal(p.interrupt)     // an error means that it has just ended
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
 	late := time.NewTimer(Timeout)
 	defer late.Stop()

@@ -26,7 +26,7 @@ type RedisServer struct {
 func Redis(t testing.TB, flags ...string) *RedisServer {
 	t.Helper()
 	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), data: t.TempDir(), flags: flags}
-	onFreePort(t, r.path, freeAddress, r.start)
+	onFreePort(t, r.path, r.start)
 	return r
 }
 

@@ -31,13 +31,8 @@ func (s *Server) URL(path string) string { return "http://" + s.Address + path }
 // the port first, Serve tries another port.
 func Serve(t testing.TB, path, ready string, flags func(address string) []string) *Server {
 	t.Helper()
-	return serve(t, path, ready, flags, freeAddress)
-}
-
-func serve(t testing.TB, path, ready string, flags func(address string) []string, free func(testing.TB) string) *Server {
-	t.Helper()
 	var s *Server
-	onFreePort(t, path, free, func(t testing.TB, address string) bool {
+	onFreePort(t, path, func(t testing.TB, address string) bool {
 		s = &Server{Process: Start(t, path, flags(address)...), Address: address}
 		client := http.Client{Timeout: answerTimeout}
 		return s.awaitReady(t, func() error {
@@ -56,10 +51,10 @@ func serve(t testing.TB, path, ready string, flags func(address string) []string
 }
 
 // onFreePort calls start with free addresses until it reports true: it reports false if the port was taken.
-func onFreePort(t testing.TB, path string, free func(testing.TB) string, start func(t testing.TB, address string) bool) {
+func onFreePort(t testing.TB, path string, start func(t testing.TB, address string) bool) {
 	t.Helper()
 	for range attempts {
-		if start(t, free(t)) {
+		if start(t, freeAddress(t)) {
 			return
 		}
 	}
