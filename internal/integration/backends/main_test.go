@@ -11,7 +11,6 @@ import (
 
 // The first arguments with which the test binary runs as another program.
 const (
-	asHop         = "hop"
 	asSlowService = "slow service"
 	asSlowBackend = "slow backend"
 	asKillable    = "killable backend"
@@ -19,7 +18,7 @@ const (
 
 func TestMain(m *testing.M) {
 	program.Main(m, 6, map[string]func([]string) error{
-		asHop: runHop, asSlowService: runSlowService, asSlowBackend: runSlowBackend, asKillable: runKillable,
+		asSlowService: runSlowService, asSlowBackend: runSlowBackend, asKillable: runKillable,
 	})
 }
 
