@@ -174,7 +174,9 @@ func TestScrape_overload(t *testing.T) {
 	times(2, th, throttle.Important, nil)
 	times(1, th, throttle.Important, errBusy)
 	mode(throttle.ModeEnforce)
-	throttle.Must(th.Admit(t.Context(), throttle.High))
+	stream := throttle.Must(th.Admit(t.Context(), throttle.High))
+	stream.Answered(nil) // in flight, but not open
+	throttle.Must(th.Admit(t.Context(), throttle.Low))
 	got := pageOf(e.scrape(t, ""))
 	want, err := os.ReadFile("testdata/scrape_overload.txt")
 	if err != nil || got != string(want) {

@@ -95,16 +95,6 @@ func TestRegistry_releasesThrottles(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-func TestHooks_joinedTwice(t *testing.T) {
-	p := New()
-	defer p.Close()
-	th := newThrottle(t, p, throttle.Config{Name: "orders", Hooks: p.Hooks()})
-	call(th, throttle.High, 1, nil)
-	if row := find(t, show(t, p), "orders"); row.Instances != 1 || row.Priorities[0].Admitted != 1 {
-		t.Errorf("got %d instances, %d admitted, want 1, 1", row.Instances, row.Priorities[0].Admitted)
-	}
-}
-
 // TestRegistry_state has the longest alert of the members, and the highest background.
 func TestRegistry_state(t *testing.T) {
 	at := func(alert throttle.AlertReason, background float64, second int64) throttle.PolicyState {

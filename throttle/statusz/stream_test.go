@@ -200,37 +200,3 @@ func TestStream_needsFlush(t *testing.T) {
 		t.Errorf("got content type %q", got)
 	}
 }
-
-// TestStream_eventSize measures the events of many throttles.
-func TestStream_eventSize(t *testing.T) {
-	count := 1000
-	if testing.Short() {
-		count = 100
-	}
-	p := New()
-	defer p.Close()
-	s := p.newSampler()
-	throttles := make([]*throttle.Throttle, count)
-	for i := range throttles {
-		throttles[i] = newThrottle(t, p, throttle.Config{Name: fmt.Sprintf("tenant-%04d.example.com", i)})
-	}
-	sample := func(load int) int {
-		for _, th := range throttles {
-			for priority := range throttle.Priority(throttle.StandardPriorities) {
-				call(th, priority, load, nil)
-				call(th, priority, load, down())
-			}
-		}
-		s.sample()
-		return len(s.latest.Load().event.data)
-	}
-	sample(0)
-	if got := sample(0); got > 100 {
-		t.Errorf("nothing new: got an event of %d bytes", got)
-	}
-	if got := sample(50); got < 100*count || got > 620*count {
-		t.Errorf("all of them overloaded: got an event of %d bytes, want 100 to 620 for each of %d throttles", got, count)
-	}
-	t.Logf("all overloaded: event %d kB, snapshot %d kB, JSON %d kB",
-		len(s.latest.Load().event.data)/1000, len(s.latest.Load().snapshot())/1000, len(s.latest.Load().document())/1000)
-}
