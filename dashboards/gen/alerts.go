@@ -1,27 +1,55 @@
 package main
 
 import (
+	"io/fs"
+	"regexp"
 	"strings"
 
+	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
 
 // scope is what the alerts of a board are about.
 type scope struct {
-	alerts   string    // pattern of their names
-	about    string    // label with the name of the thing
-	selected []matcher // conditions for the selected things
-	details  []string  // labels of which an alert has at most one
-	down     string    // the alert that covers all others
-	causes   string    // pattern of the alerts from which others follow
-	mutes    []mute
+	alerts   string       // pattern of their names
+	about    string       // label with the name of the thing
+	selected []matcher    // conditions for the selected things
+	details  []string     // labels of which an alert has at most one
+	down     string       // the alert that covers all others
+	causes   string       // pattern of the alerts from which others follow
 	link     grafana.Link // to the thing
 }
 
-// mute is a rule of Alertmanager: an alert of the source mutes those of the target.
+// mute is a rule of Alertmanager: an alert of the source mutes those of the target, if the labels are equal.
 type mute struct {
 	source, target []matcher
-	equal          []string
+	equal          string
+}
+
+// mutesAbout returns the rules about what has a label, from the example of Alertmanager. It leaves out conditions that the selectors
+// of a scope have.
+func mutesAbout(label string) (all []mute) {
+	text, err := fs.ReadFile(dashboards.FS, "alertmanager/alertmanager.yml")
+	if err != nil {
+		panic(err) // unreachable: the file is embedded
+	}
+	matchers := func(lines string) (found []matcher) {
+		for _, m := range regexp.MustCompile(`(?m)^ +- (\S+)$`).FindAllStringSubmatch(lines, -1) {
+			if !strings.HasPrefix(m[1], "component=") && m[1] != label+`=~".+"` && m[1] != `alertname=~"Throttle.+"` {
+				found = append(found, matcher(m[1]))
+			}
+		}
+		return found
+	}
+	for _, rule := range strings.Split(string(text), "- source_matchers:\n")[1:] {
+		source, rest, _ := strings.Cut(rule, "target_matchers:\n")
+		target, equal, _ := strings.Cut(rest, "equal: [")
+		equal, _, _ = strings.Cut(equal, "]")
+		if strings.Contains(target, " "+label+"=") {
+			all = append(all, mute{matchers(source), matchers(target), equal})
+		}
+	}
+	return all
 }
 
 // inPlace adds the labels of the place, which series may lack: to PromQL a missing label is an empty one.
@@ -33,23 +61,11 @@ func inPlace(labels ...string) []string {
 func conditions(of ...matcher) []matcher { return of }
 
 func throttleScope() scope {
-	critical, equal := equals("severity", "critical"), inPlace("job", throttleName())
 	return scope{
 		alerts: "Throttle.+", about: throttleName(), selected: conditions(theThrottle().selected()),
 		details: []string{errorType(), "window"}, down: "ThrottleBackendDown",
 		causes: "ThrottleBackendDown|ThrottleAvailabilityFaults|ThrottleCallsCanceled|ThrottleProcessor.+",
-		mutes: []mute{
-			{conditions(equals("alertname", "ThrottleBackendDown")), conditions(differs("alertname", "ThrottleBackendDown")), equal},
-			{conditions(critical), conditions(differs("severity", "critical")), append([]string{"alertname", errorType()}, equal...)},
-			{conditions(equals("alertname", "ThrottleSheddingSevere")), conditions(equals("alertname", "ThrottleSheddingSustained")), equal},
-			{conditions(matches("alertname", "ThrottleProcessor.+")), conditions(matches("alertname", "ThrottleShedding.+")), equal},
-			{conditions(equals("alertname", "ThrottleProcessorWaitHigh")), conditions(equals("alertname", "ThrottleProcessorShedsHigh")), equal},
-			{
-				conditions(equals("alertname", "ThrottleAvailabilityFaults"), critical, isCanceled()),
-				conditions(equals("alertname", "ThrottleCallsCanceled")), equal,
-			},
-		},
-		link: theThrottle().link(availabilityUID, "Its faults"),
+		link:   theThrottle().link(availabilityUID, "Its faults"),
 	}
 }
 
@@ -64,23 +80,13 @@ func jobScope() scope {
 func breakerScope() scope {
 	return scope{
 		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(theBreaker().selected()), details: []string{failure()},
-		mutes: []mute{{
-			conditions(equals("alertname", "ThrottleBreakerStale")),
-			conditions(equals("alertname", "ThrottleBreakerFailing"), equals(failure(), "store")),
-			inPlace("job", breakerName()),
-		}},
 		link: theBreaker().link(breakersUID, "Only this breaker"),
 	}
 }
 
 func bucketScope() scope {
-	equal := inPlace("job", bucketName())
 	return scope{
 		alerts: "ThrottleBucket.+", about: bucketName(), selected: conditions(theBucket().selected()),
-		mutes: []mute{
-			{conditions(equals("severity", "critical")), conditions(differs("severity", "critical")), append([]string{"alertname"}, equal...)},
-			{conditions(equals("alertname", "ThrottleBucketStoreFailingOpen")), conditions(equals("alertname", "ThrottleBucketDenialRatio")), equal},
-		},
 		link: theBucket().link(limitsUID, "Only this bucket"),
 	}
 }
@@ -104,10 +110,10 @@ func (s scope) of(series metric, more ...matcher) string {
 // unmuted selects the alerts that Alertmanager does not mute.
 func (s scope) unmuted(more ...matcher) string {
 	expr := s.of("ALERTS", more...)
-	for _, m := range s.mutes {
+	for _, m := range mutesAbout(s.about) {
 		target := append(append(conditions(differs(s.about, "")), m.target...), more...)
 		source := append(conditions(firing(), differs(s.about, "")), m.source...)
-		expr += " unless (" + s.of("ALERTS", target...) + " and on (" + strings.Join(m.equal, ", ") + ") " + s.of("ALERTS", source...) + ")"
+		expr += " unless (" + s.of("ALERTS", target...) + " and on (" + m.equal + ") " + s.of("ALERTS", source...) + ")"
 	}
 	return expr
 }
