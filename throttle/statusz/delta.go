@@ -11,9 +11,6 @@ import (
 type delta struct {
 	rows        []byte // heads of new and changed rows
 	figures     []byte // [id, priority, figures...]
-	members     []byte // of Groups, {"id", "members", "members_omitted"}
-	slow        []byte // {"id", "slow"}
-	tenants     []byte // {"id", "tenants"}
 	processor   []byte // one element
 	gone        []byte // ids of removed rows
 	sources     []byte
@@ -29,9 +26,6 @@ func (d *delta) encode(at time.Time) []byte {
 	}{
 		{"rows", d.rows},
 		{"figures", d.figures},
-		{"members", d.members},
-		{"slow", d.slow},
-		{"tenants", d.tenants},
 		{"processor", d.processor},
 		{"gone", d.gone},
 		{"sources", d.sources},

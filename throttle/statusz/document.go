@@ -28,7 +28,7 @@ type process struct {
 	Processor *processorDocument `json:"processor,omitempty"` // once it has served calls
 }
 
-// headDocument is what seldom changes in a row. The stream has it apart from the rest.
+// headDocument is the name and the settings of a row.
 type headDocument struct {
 	Name            string  `json:"name"`
 	Policy          string  `json:"policy"`

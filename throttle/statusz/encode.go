@@ -56,11 +56,6 @@ func (s *snapshot) encodeStream() []byte {
 
 func (r *rowState) appendTo(b []byte) []byte {
 	b = append(append(b, '{'), r.head...)
-	for _, part := range [][]byte{r.members, r.slow, r.tenants} {
-		if part != nil {
-			b = append(append(b, ','), part...)
-		}
-	}
 	b = appendList(append(b, `,"figures":`...), r.priorities, func(b []byte, p priorityState) []byte {
 		return append(append(append(b, '['), p.figures...), ']')
 	})
@@ -133,31 +128,18 @@ func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
 			return append(append(b, figures...), ']')
 		})
 	}
-	if len(doc.Members) > 0 || r.members != nil {
-		d.members = r.appendPart(d.members, &r.members, membersPart{doc.MembersOmitted, doc.Members})
-	}
-	if doc.Slow != nil || r.slow != nil {
-		d.slow = r.appendPart(d.slow, &r.slow, slowPartOf(doc))
-	}
-	if doc.Tenants != nil || r.tenants != nil {
-		d.tenants = r.appendPart(d.tenants, &r.tenants, tenantsPart{doc.Tenants})
-	}
 }
 
-// membersPart, slowPart and tenantsPart are the parts of a row that the stream has apart from the head. Null means that there is
-// nothing any more.
-type (
-	membersPart struct {
-		Omitted int              `json:"members_omitted"`
-		Members []memberDocument `json:"members"`
-	}
-	slowPart struct {
-		Slow *slowRowDocument `json:"slow"`
-	}
-	tenantsPart struct {
-		Tenants *tenantsDocument `json:"tenants"`
-	}
-)
+// rowHead is all of a row but its figures and its history.
+type rowHead struct {
+	ID uint64 `json:"id"`
+	headDocument
+	Priorities     []string         `json:"priorities"`
+	Slow           *slowRowDocument `json:"slow,omitempty"`
+	Tenants        *tenantsDocument `json:"tenants,omitempty"`
+	Members        []memberDocument `json:"members,omitempty"`
+	MembersOmitted int              `json:"members_omitted,omitempty"`
+}
 
 // slowRowDocument is what Slow does in a row, with its calls by priority.
 type slowRowDocument struct {
@@ -165,40 +147,22 @@ type slowRowDocument struct {
 	Calls []*slowCallsDocument `json:"calls"`
 }
 
-func slowPartOf(doc *throttleDocument) (part slowPart) {
+// encodeHead encodes the head of a row as the fields of a JSON object, without braces.
+func encodeHead(doc *throttleDocument) []byte {
+	head := rowHead{
+		ID: doc.id, headDocument: doc.headDocument, Priorities: make([]string, 0, len(doc.Priorities)),
+		Tenants: doc.Tenants, Members: doc.Members, MembersOmitted: doc.MembersOmitted,
+	}
 	if doc.Slow != nil {
-		part.Slow = &slowRowDocument{slowDocument: doc.Slow}
-		for p := range doc.Priorities {
-			part.Slow.Calls = append(part.Slow.Calls, doc.Priorities[p].Slow)
+		head.Slow = &slowRowDocument{slowDocument: doc.Slow}
+	}
+	for p := range doc.Priorities {
+		head.Priorities = append(head.Priorities, doc.Priorities[p].Priority)
+		if doc.Slow != nil {
+			head.Slow.Calls = append(head.Slow.Calls, doc.Priorities[p].Slow)
 		}
 	}
-	return part
-}
-
-// appendPart appends a part of the row to those of other rows, if it has changed since last.
-func (r *rowState) appendPart(parts []byte, last *[]byte, part any) []byte {
-	now := fieldsOf(part)
-	if bytes.Equal(now, *last) {
-		return parts
-	}
-	*last = now
-	return appendItem(parts, func(b []byte) []byte {
-		b = strconv.AppendUint(append(b, `{"id":`...), r.id, 10)
-		return append(append(append(b, ','), now...), '}')
-	})
-}
-
-// encodeHead encodes the settings of a row as the fields of a JSON object, without braces.
-func encodeHead(doc *throttleDocument) []byte {
-	names := make([]string, len(doc.Priorities))
-	for p := range doc.Priorities {
-		names[p] = doc.Priorities[p].Priority
-	}
-	return fieldsOf(struct {
-		ID uint64 `json:"id"`
-		headDocument
-		Priorities []string `json:"priorities"`
-	}{doc.id, doc.headDocument, names})
+	return fieldsOf(head)
 }
 
 // appendFigures appends the figures of a priority without names and brackets. page/model.js reads

@@ -16,10 +16,7 @@ const (
 type rowState struct {
 	id         uint64
 	samples    int    // in the history, at most historyLength
-	head       []byte // as the stream has it
-	members    []byte // likewise, with its name; nil if the row has never been a Group
-	slow       []byte // likewise; nil if Slow was never on
-	tenants    []byte // likewise; nil if there has never been a tenant
+	head       []byte // all but figures and history, as the stream has it
 	priorities []priorityState
 }
 

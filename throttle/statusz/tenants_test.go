@@ -67,30 +67,30 @@ func TestTenants(t *testing.T) {
 	})
 }
 
-// TestTenants_stream: tenants are a part of an event if they have changed, and null when all are forgotten.
+// TestTenants_stream: the tenants of a row are in an event if they have changed, and not any more when all are forgotten.
 func TestTenants_stream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
 		th := newThrottle(t, p, throttle.Config{Name: "db", Policy: throttle.SRE})
 		viewer := host(t, p).subscribe(t)
-		next := func() (sample, row map[string]any) {
+		next := func() (row map[string]any) {
 			_, data, err := viewer.next()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all, _ := data["tenants"].([]any); len(all) == 1 {
+			if all, _ := data["rows"].([]any); len(all) == 1 {
 				row, _ = all[0].(map[string]any)
 			}
-			return data, row
+			return row
 		}
 		next()
 		crowd(th)
 		known := false
 		for range 45 {
 			time.Sleep(sampleInterval)
-			sample, row := next()
-			if _, has := sample["tenants"]; !has {
+			row := next()
+			if row == nil {
 				continue
 			}
 			if row["tenants"] == nil && known {

@@ -83,30 +83,18 @@ class Priority {
 class Row {
   constructor(head) {
     this.priorities = [];
-    this.setMembers({ members: [], members_omitted: 0 });
-    this.setSlow(null);
-    this.setTenants(null);
     this.setHead(head);
   }
 
-  // setHead sets the name and the settings.
-  setHead(head) {
-    const { priorities: names, ...settings } = head;
-    Object.assign(this, settings);
-    this.label = printable(head.name);
-    this.searchText = head.name.toLowerCase();
-    this.head = head;
+  // setHead sets all but figures: the name and the settings, as text in head too, the worst members of a Group and how many others
+  // it has, what Config.Slow does, and what the tenants ask for.
+  setHead({ priorities: names, members = [], members_omitted = 0, slow = null, tenants = null, ...settings }) {
+    Object.assign(this, settings, { members, members_omitted, slow, tenants });
+    this.label = printable(settings.name);
+    this.searchText = settings.name.toLowerCase();
+    this.head = JSON.stringify(settings);
     for (const name of names.slice(this.priorities.length)) this.priorities.push(new Priority(name));
   }
-
-  // setMembers sets the worst members of a Group, and how many others it has.
-  setMembers({ members, members_omitted }) { Object.assign(this, { members, members_omitted }); }
-
-  // setSlow sets what Config.Slow does, or null.
-  setSlow(slow) { this.slow = slow; }
-
-  // setTenants sets what the tenants ask for, or null.
-  setTenants(tenants) { this.tenants = tenants; }
 
   // limit returns the open calls at which a call of a priority is refused, or 0.
   limit(p) { return this.slow?.calls[p]?.limit ?? 0; }
@@ -139,11 +127,8 @@ class Model {
     this.times = snapshot.times;
     this.rows = new Map();
     this.sources = new Map(snapshot.sources.map((s) => [s.id, s]));
-    for (const { figures, history, samples, members = [], members_omitted = 0, slow = null, tenants = null, ...head } of snapshot.throttles) {
+    for (const { figures, history, samples, ...head } of snapshot.throttles) {
       const row = new Row(head);
-      row.setMembers({ members, members_omitted });
-      row.setSlow(slow);
-      row.setTenants(tenants);
       row.priorities.forEach((priority, p) => {
         if (figures[p]) priority.setFigures(figures[p]);
         if (history[p]) priority.setHistory(history[p], samples);
@@ -191,10 +176,7 @@ class Model {
       if (row) row.setHead(head);
       else this.rows.set(head.id, new Row(head));
     }
-    for (const { id, ...members } of sample.members ?? []) this.rows.get(id)?.setMembers(members);
     if (sample.processor) this.process.processor = sample.processor[0];
-    for (const { id, slow } of sample.slow ?? []) this.rows.get(id)?.setSlow(slow);
-    for (const { id, tenants } of sample.tenants ?? []) this.rows.get(id)?.setTenants(tenants);
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
     for (const row of this.rows.values()) {
