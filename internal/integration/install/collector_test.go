@@ -1,8 +1,6 @@
 package install
 
 import (
-	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -14,62 +12,40 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A schema has the keys of an object, and of the objects in a list; nil is a value. The modules of the Collector are not needed
-// for a test then: they are many.
-type schema map[string]schema
+// collectorKeys are the settings of the Collector that the example uses. The modules of the Collector are not needed for a test
+// then: they are many.
+const collectorKeys = `
+	receivers.otlp.protocols.grpc.endpoint receivers.otlp.protocols.http.endpoint processors.batch extensions.health_check
+	processors.memory_limiter.check_interval processors.memory_limiter.limit_percentage processors.memory_limiter.spike_limit_percentage
+	processors.transform.error_mode processors.transform.metric_statements.context processors.transform.metric_statements.statements
+	processors.tail_sampling.decision_wait processors.tail_sampling.num_traces
+	processors.tail_sampling.policies.name processors.tail_sampling.policies.type
+	processors.tail_sampling.policies.and.and_sub_policy.name processors.tail_sampling.policies.and.and_sub_policy.type
+	processors.tail_sampling.policies.and.and_sub_policy.ottl_condition.error_mode
+	processors.tail_sampling.policies.and.and_sub_policy.ottl_condition.spanevent
+	processors.tail_sampling.policies.and.and_sub_policy.rate_limiting.spans_per_second
+	processors.tail_sampling.policies.status_code.status_codes processors.tail_sampling.policies.latency.threshold_ms
+	processors.tail_sampling.policies.probabilistic.sampling_percentage
+	exporters.prometheus.endpoint exporters.prometheus.enable_open_metrics exporters.prometheus.metric_expiration
+	exporters.otlp.endpoint exporters.otlp.tls.insecure
+`
 
-// collectorComponents are the components of the Collector that the example uses, with the keys that it could use, by kind.
-func collectorComponents() map[string]map[string]schema {
-	endpoint := schema{"endpoint": nil, "tls": {"insecure": nil, "ca_file": nil, "cert_file": nil, "key_file": nil}, "headers": {}}
-	statements := schema{"context": nil, "conditions": nil, "statements": nil, "error_mode": nil}
-	policy := schema{
-		"name": nil, "type": nil, "status_code": {"status_codes": nil}, "latency": {"threshold_ms": nil, "upper_threshold_ms": nil},
-		"probabilistic": {"hash_salt": nil, "sampling_percentage": nil}, "rate_limiting": {"spans_per_second": nil},
-		"ottl_condition": {"error_mode": nil, "span": nil, "spanevent": nil},
-	}
-	policies := maps.Clone(policy)
-	policies["and"] = schema{"and_sub_policy": policy}
-	return map[string]map[string]schema{
-		"receivers": {"otlp": {"protocols": {"grpc": endpoint, "http": endpoint}}},
-		"processors": {
-			"memory_limiter": {"check_interval": nil, "limit_mib": nil, "spike_limit_mib": nil, "limit_percentage": nil, "spike_limit_percentage": nil},
-			"batch":          {"timeout": nil, "send_batch_size": nil, "send_batch_max_size": nil},
-			"transform":      {"error_mode": nil, "metric_statements": statements, "trace_statements": statements},
-			"tail_sampling":  {"decision_wait": nil, "num_traces": nil, "expected_new_traces_per_sec": nil, "policies": policies},
-		},
-		"exporters": {
-			"prometheus": {
-				"endpoint": nil, "namespace": nil, "const_labels": {}, "send_timestamps": nil, "metric_expiration": nil, "enable_open_metrics": nil,
-				"add_metric_suffixes": nil, "resource_to_telemetry_conversion": {"enabled": nil},
-			},
-			"otlp": endpoint,
-		},
-		"extensions": {"health_check": {"endpoint": nil, "path": nil}},
-	}
-}
-
-// check returns the keys of a value that it has no room for.
-func (s schema) check(value any, where string) (wrong []string) {
+// keysOf returns the path of each setting below a value, without the numbers of lists.
+func keysOf(value any, path string) (paths []string) {
 	switch x := value.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(x)) {
-			below, ok := s[key]
-			if !ok {
-				wrong = append(wrong, where+": no key "+key)
-				continue
-			}
-			wrong = append(wrong, below.check(x[key], where+"."+key)...)
+		for key, below := range x {
+			paths = append(paths, keysOf(below, path+"."+key)...)
 		}
 	case []any:
-		for i, one := range x {
-			wrong = append(wrong, s.check(one, fmt.Sprintf("%s[%d]", where, i))...)
-		}
-	default:
-		if s != nil && x != nil {
-			wrong = append(wrong, fmt.Sprintf("%s is %v: want an object", where, x))
+		for _, one := range x {
+			paths = append(paths, keysOf(one, path)...)
 		}
 	}
-	return wrong
+	if paths == nil {
+		return []string{path}
+	}
+	return paths
 }
 
 // A collectorFile is a configuration of the Collector.
@@ -102,7 +78,7 @@ func readCollector(text []byte) (f collectorFile, err error) {
 	return f, nil
 }
 
-// check returns components that do not exist, keys that they do not have, and names that no pipeline or component has.
+// check returns settings that the Collector does not have, and names that no pipeline or component has.
 func (f collectorFile) check() (wrong []string) {
 	used := map[string]bool{}
 	for _, name := range f.service.Extensions {
@@ -121,12 +97,12 @@ func (f collectorFile) check() (wrong []string) {
 	for kind, components := range f.kinds {
 		for name, value := range components {
 			of, _, _ := strings.Cut(name, "/")
-			s, ok := collectorComponents()[kind][of]
-			if !ok {
-				wrong = append(wrong, kind+": no component "+name)
-				continue
+			for _, path := range keysOf(value, kind+"."+of) {
+				if !slices.Contains(strings.Fields(collectorKeys), path) {
+					wrong = append(wrong, "no setting "+path)
+				}
 			}
-			if wrong = append(wrong, s.check(value, name)...); !used[kind+" "+name] {
+			if !used[kind+" "+name] {
 				wrong = append(wrong, name+" is in no pipeline")
 			}
 			delete(used, kind+" "+name)
@@ -171,10 +147,10 @@ func TestCollector_finds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, tt := range map[string][2]string{
-		"decision_wait: 10s":                {"decision_wat: 10s", "tail_sampling: no key decision_wat"},
-		"threshold_ms: 1000":                {"threshold: 1s", "tail_sampling.policies[2].latency: no key threshold"},
-		"rate_limiting: { spans":            {"rate_limiting: { span", "and.and_sub_policy[1].rate_limiting: no key span"},
-		"  batch: {}":                       {"  batcher: {}", "processors: no component batcher"},
+		"decision_wait: 10s":                {"decision_wat: 10s", "no setting processors.tail_sampling.decision_wat"},
+		"threshold_ms: 1000":                {"threshold: 1s", "no setting processors.tail_sampling.policies.latency.threshold"},
+		"rate_limiting: { spans":            {"rate_limiting: { span", "no setting processors.tail_sampling.policies.and.and_sub_policy.rate_limiting.span"},
+		"  batch: {}":                       {"  batcher: {}", "no setting processors.batcher"},
 		"exporters: [prometheus]":           {"exporters: []", "prometheus is in no pipeline"},
 		"processors: [memory_limiter, tail": {"processors: [memory, tail", "there is no processors memory"},
 	} {
