@@ -42,12 +42,10 @@ func (tel *Telemetry) tuned(ctx context.Context, e control.TunedEvent) {
 // newControls returns the Controls, with their metrics. They are all one source: a process has one.
 func newControls(common []attribute.KeyValue) *named[*control.Control, control.Stats, controlSum] {
 	registry := byname.New(byname.Kind[*control.Control, control.Stats, controlSum, *attributes]{
-		Name:  func(*control.Control) string { return "" },
-		Data:  func(*control.Control) *attributes { return newAttributes(common) },
-		Read:  (*control.Control).Stats,
-		Busy:  func(*control.Stats) bool { return false },
-		Add:   controlSum.add,
-		Clone: func(s controlSum) controlSum { return s },
+		Name: func(*control.Control) string { return "" },
+		Data: func(*control.Control) *attributes { return newAttributes(common) },
+		Read: (*control.Control).Stats,
+		Add:  controlSum.add,
 	})
 	return &named[*control.Control, control.Stats, controlSum]{registry, table[controlSum]{rows: controlRows()}, "control"}
 }

@@ -53,17 +53,15 @@ type table[R any] struct {
 	shapes      []int               // of the rows: the first row with the same keys
 }
 
-func (t *table[R]) create(meter metric.Meter) error {
+func (t *table[R]) create(meter metric.Meter) ([]metric.Observable, error) {
 	var errs []error
 	for _, r := range t.rows {
 		i, err := r.kind.instrument(meter, r.name, r.unit, r.help)
 		t.instruments, errs = append(t.instruments, i), append(errs, err)
 		t.shapes = append(t.shapes, slices.IndexFunc(t.rows, func(other row[R]) bool { return slices.Equal(other.keys, r.keys) }))
 	}
-	return errors.Join(errs...)
+	return t.instruments, errors.Join(errs...)
 }
-
-func (t *table[R]) observed() []metric.Observable { return t.instruments }
 
 // report reports the series of all rows of one source.
 func (t *table[R]) report(out *output, a *attributes, from *R) {

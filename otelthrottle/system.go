@@ -12,8 +12,7 @@ import (
 
 // observer makes instruments, and reports them at each collection.
 type observer interface {
-	create(metric.Meter) error
-	observed() []metric.Observable
+	create(metric.Meter) ([]metric.Observable, error)
 	collect(to metric.Observer)
 }
 
@@ -27,8 +26,7 @@ type system[M comparable, S, R any, D interface{ base() *attributes }] struct {
 
 type named[M comparable, S, R any] = system[M, S, R, *attributes]
 
-// newNamed returns a system whose series have the common attributes and the name of the member. Busy and Clone of the kind may be
-// nil, if a member is never busy, and if a copy of the sum shares nothing.
+// newNamed returns a system whose series have the common attributes and the name of the member.
 func newNamed[M interface {
 	comparable
 	Name() string
@@ -37,12 +35,6 @@ func newNamed[M interface {
 ) *named[M, S, R] {
 	k.Name = func(m M) string { return validName(m.Name()) }
 	k.Data = func(m M) *attributes { return newAttributes(common, name.String(validName(m.Name()))) }
-	if k.Busy == nil {
-		k.Busy = func(*S) bool { return false }
-	}
-	if k.Clone == nil {
-		k.Clone = func(sum R) R { return sum }
-	}
 	return &named[M, S, R]{byname.New(k), table[R]{rows: rows}, noun}
 }
 

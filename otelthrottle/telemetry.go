@@ -66,10 +66,11 @@ func New(options ...Option) (*Telemetry, error) {
 	}
 	var observed []metric.Observable
 	for _, o := range tel.observers {
-		if err := o.create(meter); err != nil {
+		instruments, err := o.create(meter)
+		if err != nil {
 			return nil, fmt.Errorf("otelthrottle: %w", err)
 		}
-		observed = append(observed, o.observed()...)
+		observed = append(observed, instruments...)
 	}
 	if tel.registration, err = meter.RegisterCallback(tel.collect, observed...); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)

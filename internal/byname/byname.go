@@ -22,11 +22,11 @@ type Kind[M comparable, S, R, D any] struct {
 	Data func(M) D
 	// Read returns a snapshot of a member. No lock is held, and Read may panic.
 	Read func(M) S
-	// Busy reports whether a member has calls in flight, which it will count when they end.
+	// Busy reports whether a member has calls in flight, which it will count when they end. Nil: it never has.
 	Busy func(*S) bool
 	// Add adds a snapshot to a sum: the counters, and the present state only if the member is open.
 	Add func(sum R, s *S, open bool) R
-	// Clone returns a copy of a sum that Add can change.
+	// Clone returns a copy of a sum that Add can change. Nil: a copy of the value shares nothing.
 	Clone func(R) R
 	// Forget drops a name when its last open member leaves. If false, the counters are kept, and
 	// the sum resumes from them if the name returns.
@@ -189,7 +189,10 @@ func (s *Source[M, S, R, D]) beginRead() (open []M, draining []closed[M], retire
 	defer r.mu.Unlock()
 	s.readers++
 	s.reads++
-	return slices.Clone(s.open), slices.Clone(s.draining), r.Kind.Clone(s.retired)
+	if retired = s.retired; r.Kind.Clone != nil {
+		retired = r.Kind.Clone(retired)
+	}
+	return slices.Clone(s.open), slices.Clone(s.draining), retired
 }
 
 func (s *Source[M, S, R, D]) endRead() {
@@ -230,7 +233,8 @@ func (s *Source[M, S, R, D]) retire() {
 	}
 	for _, c := range draining {
 		snapshot, err := s.snapshot(c.member)
-		if (err == nil && !r.Kind.Busy(&snapshot)) || time.Since(c.since) >= DrainTimeout {
+		idle := err == nil && (r.Kind.Busy == nil || !r.Kind.Busy(&snapshot))
+		if idle || time.Since(c.since) >= DrainTimeout {
 			s.retireOne(c, &snapshot, reads)
 		}
 	}

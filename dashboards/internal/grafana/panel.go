@@ -94,7 +94,6 @@ func (p Panel) mappings() []object {
 type Mapping struct {
 	Value   string  // the value, or:
 	From    float64 // the least value, or:
-	To      float64 // the largest value, or:
 	Missing bool    // null and NaN
 	Text    string
 	Color   string
@@ -118,10 +117,8 @@ func (m Mapping) object(index int) object {
 		return object{"type": "special", "options": object{"match": "null+nan", "result": result}}
 	case m.Value != "":
 		return object{"type": "value", "options": object{m.Value: result}}
-	case m.From > 0:
-		return object{"type": "range", "options": object{"from": m.From, "to": nil, "result": result}}
 	}
-	return object{"type": "range", "options": object{"from": nil, "to": m.To, "result": result}}
+	return object{"type": "range", "options": object{"from": m.From, "to": nil, "result": result}}
 }
 
 // colorMode is by series in graphs, and by value in all other views.
