@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -152,14 +153,14 @@ func (a *agent) allow(i, who int, key string) (bucket.Decision, error) {
 
 func (a *agent) ask(ctx context.Context, i, who int) error {
 	j := a.Jobs[i]
-	sleep(ctx, j.Pause*time.Duration(who)/time.Duration(j.callers())) // so that they do not all start at once
+	program.Sleep(ctx, j.Pause*time.Duration(who)/time.Duration(j.callers())) // so that they do not all start at once
 	for ctx.Err() == nil {
 		d, err := a.allow(i, who, j.key(who))
 		if err != nil {
 			return err
 		}
 		if j.Paced || !d.Allowed || d.Source == bucket.SourcePolicy {
-			sleep(ctx, j.Pause)
+			program.Sleep(ctx, j.Pause)
 		}
 	}
 	return nil
@@ -175,14 +176,4 @@ func (a *agent) wait(_ context.Context, i, who int) error {
 		end(bucket.Decision{Granted: 1}, err)
 	}
 	return nil
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -180,7 +180,7 @@ func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
 // run lets the agents work for some time.
 func (f *fleet) run(t *testing.T, d time.Duration) {
 	t.Helper()
-	sleep(t.Context(), d)
+	program.Sleep(t.Context(), d)
 	until := time.Now().UnixNano()
 	program.Eventually(t, "all are answered", func() string {
 		for _, name := range f.names() {

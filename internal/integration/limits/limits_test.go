@@ -40,7 +40,7 @@ func TestPostgres(t *testing.T) {
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	server := program.MariaDB(t)
+	server := program.MariaDB(t, "")
 	e := engine{Name: "mariadb", Address: server.DSN("interpolateParams=true"), Tick: time.Microsecond}
 	lock := &locked{engine: e, lock: []string{"LOCK TABLES spillway_bucket WRITE"}, unlock: []string{"UNLOCK TABLES"}}
 	runScenarios(t, e, server, 0, ofDatabase(t, e, server, server.DSN("interpolateParams=true&max_statement_time=0.1"), lock)...)

@@ -57,9 +57,7 @@ func prometheusOf(t *testing.T, b *backfill) server {
 		t.Fatalf("promtool: %v\n%s", err, out)
 	}
 	config := write(t, []byte("scrape_configs: []\n"), folder, "prometheus.yml")
-	return answering(t, program.Serve(t, program.Find(t, "prometheus", "prometheus"), "/-/ready", func(address string) []string {
-		return []string{"--config.file=" + config, "--storage.tsdb.path=" + folder, "--web.listen-address=" + address}
-	}), b.end)
+	return answering(t, program.Prometheus(t, folder, func(string) string { return config }), b.end)
 }
 
 // twoClusters returns what two clusters with three services each expose, no series of the two alike, a process with

@@ -94,7 +94,7 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 	if s.native {
 		flags = append(flags, "--enable-feature=native-histograms")
 	}
-	return program.Prometheus(t, func(address string) string {
+	return program.Prometheus(t, t.TempDir(), func(address string) string {
 		c := replica{by: s.by, hosts: strings.NewReplacer(
 			"storefront:8080", strings.TrimPrefix(s.storefront, "http://"),
 			"alertmanager:9093", s.alertmanager.Address,

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -29,5 +30,17 @@ func Eventually(t testing.TB, what string, missing func() string) {
 		case <-t.Context().Done():
 			t.Fatalf("%s: the test is over: %s", what, lack)
 		}
+	}
+}
+
+// Sleep waits for d. It reports false if ctx ended first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

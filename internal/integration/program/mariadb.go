@@ -16,20 +16,13 @@ type MariaDBServer struct {
 	Clock
 
 	path, data string
-	flags      []string
 }
 
-// MariaDB starts a MariaDB with an empty database "spillway". The flags are added to those that set
-// its address and its folders. The caller imports the driver "mysql".
-func MariaDB(t testing.TB, flags ...string) *MariaDBServer {
+// MariaDB starts a MariaDB with an empty database "spillway" in a time zone, such as Europe/Paris, or "" for that of the machine. The
+// caller imports the driver "mysql".
+func MariaDB(t testing.TB, zone string) *MariaDBServer {
 	t.Helper()
-	return MariaDBIn(t, "", flags...)
-}
-
-// MariaDBIn is MariaDB in a time zone, such as Europe/Paris.
-func MariaDBIn(t testing.TB, zone string, flags ...string) *MariaDBServer {
-	t.Helper()
-	m := &MariaDBServer{Clock: Clock{zone: zone}, path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir(), flags: flags}
+	m := &MariaDBServer{Clock: Clock{zone: zone}, path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir()}
 	// Kill loses what was written before the first checkpoint, so the bootstrap is a run of its own.
 	begin := exec.Command(m.path, append(m.storage(), "--bootstrap")...)
 	begin.Stdin = strings.NewReader("CREATE DATABASE spillway CHARACTER SET utf8mb4;\n")
@@ -58,7 +51,6 @@ func (m *MariaDBServer) start(t testing.TB, address string) bool {
 		t.Fatal(err)
 	}
 	flags := append(m.storage(), "--bind-address="+host, "--port="+port, "--skip-networking=0")
-	flags = append(flags, m.flags...)
 	m.Server = &Server{Process: m.Clock.start(t, m.path, flags...), Address: address}
 	m.interrupt = syscall.SIGTERM // it ignores SIGINT
 	return m.awaitDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")

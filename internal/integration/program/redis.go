@@ -31,13 +31,13 @@ func Redis(t testing.TB, flags ...string) *RedisServer {
 }
 
 // RedisReplica starts a replica of another Redis and returns it when it has caught up.
-func RedisReplica(t testing.TB, of *RedisServer, flags ...string) *RedisServer {
+func RedisReplica(t testing.TB, of *RedisServer) *RedisServer {
 	t.Helper()
 	host, port, err := net.SplitHostPort(of.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Redis(t, append([]string{"--replicaof", host + " " + port}, flags...)...)
+	r := Redis(t, "--replicaof", host+" "+port)
 	r.AwaitReplicated(t)
 	return r
 }

@@ -45,7 +45,7 @@ func (d *disruption) control(ctx context.Context, c *child) {
 			} else if ctx.Err() == nil {
 				c.problem(err)
 			}
-			if !sleep(ctx, d.every) {
+			if !program.Sleep(ctx, d.every) {
 				return
 			}
 		}
@@ -56,14 +56,14 @@ func (d *disruption) control(ctx context.Context, c *child) {
 func (d *disruption) freeze(ctx context.Context, children []*child) {
 	for {
 		for _, c := range children {
-			if !sleep(ctx, d.every+rand.N(2*d.every)) {
+			if !program.Sleep(ctx, d.every+rand.N(2*d.every)) {
 				return
 			}
 			if syscall.Kill(c.PID(), syscall.SIGSTOP) != nil {
 				continue // it has ended
 			}
 			d.freezes.Add(1)
-			sleep(ctx, 2*time.Second)
+			program.Sleep(ctx, 2*time.Second)
 			_ = syscall.Kill(c.PID(), syscall.SIGCONT)
 		}
 	}
@@ -82,11 +82,11 @@ func (d *disruption) abandon(ctx context.Context, c *child) {
 				if _, err := io.ReadFull(conn, make([]byte, 256)); err == nil {
 					d.abandoned.Add(1)
 				}
-				sleep(ctx, 2*time.Second)
+				program.Sleep(ctx, 2*time.Second)
 				stop()
 				_ = conn.Close()
 			}
-			if !sleep(ctx, time.Second) {
+			if !program.Sleep(ctx, time.Second) {
 				return
 			}
 		}

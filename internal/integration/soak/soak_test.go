@@ -59,7 +59,7 @@ func run(t *testing.T, children []*child) *disruption {
 	}
 	all.Go(func() { d.control(ctx, children[0]) })
 	all.Go(func() { d.freeze(ctx, children) })
-	for begun := time.Now(); sleep(ctx, d.every); {
+	for begun := time.Now(); program.Sleep(ctx, d.every); {
 		waits, ended := !d.complete(), false
 		for _, c := range children {
 			waits = c.sample(t, time.Since(begun)) == 0 || waits
@@ -70,18 +70,6 @@ func run(t *testing.T, children []*child) *disruption {
 		}
 	}
 	return d
-}
-
-// sleep waits for d. It reports false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func TestGrown(t *testing.T) {

@@ -87,7 +87,7 @@ func (c *child) watch(ctx context.Context) {
 		if err != nil {
 			c.problem(err)
 		}
-		if !sleep(ctx, time.Second) {
+		if !program.Sleep(ctx, time.Second) {
 			return
 		}
 	}

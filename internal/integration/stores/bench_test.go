@@ -68,7 +68,7 @@ func eachStore(b *testing.B, f func(*testing.B, crowd)) {
 	for name, start := range map[string]func(b *testing.B) string{
 		"redis":    func(b *testing.B) string { return program.Redis(b).Address },
 		"postgres": func(b *testing.B) string { return program.Postgres(b).DSN("") },
-		"mariadb":  func(b *testing.B) string { return program.MariaDB(b).DSN("interpolateParams=true") },
+		"mariadb":  func(b *testing.B) string { return program.MariaDB(b, "").DSN("interpolateParams=true") },
 		"sqlite": func(b *testing.B) string {
 			return "file:" + filepath.Join(b.TempDir(), "store.db") + "?_pragma=busy_timeout(40)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
 		},

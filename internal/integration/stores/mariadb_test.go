@@ -13,7 +13,7 @@ import (
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	server := program.MariaDBIn(t, "Europe/Paris") // where an hour comes twice in October, for sessions without a time zone of their own
+	server := program.MariaDB(t, "Europe/Paris") // where an hour comes twice in October, for sessions without a time zone of their own
 	utc := "time_zone=%27%2B00:00%27"
 	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(utc) })
 	t.Run("conformance", func(t *testing.T) { storetest.Run(t, e.fresh) })
@@ -89,7 +89,7 @@ func paris(t *testing.T) *time.Location {
 
 func TestMariaDBBuckets(t *testing.T) {
 	t.Parallel()
-	server := program.MariaDBIn(t, "Europe/Paris")
+	server := program.MariaDB(t, "Europe/Paris")
 	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("") })
 	e.bucketCases(t)
 	t.Run("an odd session", func(t *testing.T) {
