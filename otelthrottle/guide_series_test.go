@@ -41,17 +41,6 @@ func callAll(th *throttle.Throttle) {
 	}
 }
 
-// startGroup starts a group of fifty throttles of one name, and makes the calls of callAll with each.
-func (l *lab) startGroup(t *testing.T) {
-	t.Helper()
-	hosts := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Mode: throttle.ModeOff, Hooks: l.tel.Hooks()}
-	}, throttle.GroupConfig{}))
-	for i := range 50 {
-		callAll(groupMember(t, hosts, fmt.Sprint(i)))
-	}
-}
-
 // seriesOfEach starts the systems of the page's table in its order, and returns the number of series that each adds: two
 // throttles, a group, a breaker of a hundred circuits, two limiters of a hundred keys, and a backoff that has slept once.
 func seriesOfEach(t *testing.T, l *lab, e *endpoint) []int {
@@ -69,9 +58,17 @@ func seriesOfEach(t *testing.T, l *lab, e *endpoint) []int {
 			}
 		}
 	}
+	group := func() {
+		hosts := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+			return throttle.Config{Name: "hosts", Mode: throttle.ModeOff, Hooks: l.tel.Hooks()}
+		}, throttle.GroupConfig{}))
+		for i := range 50 {
+			callAll(groupMember(t, hosts, fmt.Sprint(i)))
+		}
+	}
 	var counts []int
 	for _, start := range []func(){
-		off("stock"), off("payments"), func() { l.startGroup(t) },
+		off("stock"), off("payments"), group,
 		func() {
 			m := l.breaker(t, breaker.Config{})
 			for i := range 100 {
@@ -104,10 +101,6 @@ func alertReasons() (all []throttle.AlertReason) {
 	}
 }
 
-// seriesWithoutPriority is the number of series of a throttle that have no priority: one for each reason of an
-// alert, and the background, the invalid priorities, the open calls and the mode.
-func seriesWithoutPriority() int { return len(alertReasons()) + 4 }
-
 // wantOnPage fails the test if docs/series-and-cost.md lacks a text.
 func wantOnPage(t *testing.T, texts ...string) {
 	t.Helper()
@@ -123,39 +116,33 @@ func wantOnPage(t *testing.T, texts ...string) {
 	}
 }
 
-// TestSeriesOfThePage counts the series of the process in docs/series-and-cost.md and compares them with its table.
+// TestSeriesOfThePage counts the series of the process in docs/series-and-cost.md, and compares them with its table and with its
+// formulas for a throttle before and after calls.
 func TestSeriesOfThePage(t *testing.T) {
 	for name, options := range map[string][]otelthrottle.Option{
 		"with durations": nil, "`WithoutDuration`": {otelthrottle.WithoutDuration()},
 	} {
 		l, e := newScrapedLab(t, setup{options: options})
+		counts := seriesOfEach(t, l, e)
 		sum, row := 0, "| "+name+" |"
-		for _, n := range seriesOfEach(t, l, e) {
+		for _, n := range counts {
 			sum, row = sum+n, fmt.Sprintf("%s %d |", row, n)
 		}
 		wantOnPage(t, fmt.Sprintf("%s **%d** |", row, sum))
-	}
-}
-
-// TestFormulaOfThePage compares the page's formulas with the series of throttles before and after calls, and of a group of fifty.
-func TestFormulaOfThePage(t *testing.T) {
-	l, e := newScrapedLab(t, setup{})
-	start := func(c throttle.Config) func() { return func() { l.throttle(t, c) } }
-	more, priorities := seriesWithoutPriority(), throttle.StandardPriorities
-	idle := more + 7*priorities
-	wantOnPage(t, fmt.Sprintf("%d + P × (6 + 19 × E + F)", more), fmt.Sprintf("`%d + 7 × P`", more),
-		fmt.Sprintf("With the policy `SRE` it has %d fewer", len(alertReasons())+1))
-	for _, tt := range []struct {
-		name  string
-		start func()
-		want  int
-	}{
-		{"without calls", start(throttle.Config{Name: "idle"}), idle},
-		{"of the policy SRE", start(throttle.Config{Name: "sre", Policy: throttle.SRE}), idle - len(alertReasons()) - 1},
-		{"with calls", func() { callAll(l.throttle(t, throttle.Config{Name: "stock", Mode: throttle.ModeOff})) }, more + priorities*(6+19*len(guideResults()))},
-		{"of a group", func() { l.startGroup(t) }, more + priorities*(6+19*len(guideResults()))},
-	} {
-		equal(t, "series of a throttle "+tt.name, e.added(t, tt.start), tt.want)
+		if options != nil {
+			continue
+		}
+		// Without a priority: one for each reason of an alert, the background, the invalid priorities, the open calls and the mode.
+		more, priorities := len(alertReasons())+4, throttle.StandardPriorities
+		wantOnPage(t, fmt.Sprintf("%d + P × (6 + 19 × E + F)", more), fmt.Sprintf("`%d + 7 × P`", more),
+			fmt.Sprintf("With the policy `SRE` it has %d fewer", len(alertReasons())+1))
+		for _, n := range []int{counts[0], counts[2]} { // of a throttle, and of a group
+			equal(t, "series with calls", n, more+priorities*(6+19*len(guideResults())))
+		}
+		idle := more + 7*priorities
+		equal(t, "series without calls", e.added(t, func() { l.throttle(t, throttle.Config{Name: "idle"}) }), idle)
+		sre := e.added(t, func() { l.throttle(t, throttle.Config{Name: "sre", Policy: throttle.SRE}) })
+		equal(t, "series of the policy SRE", sre, idle-len(alertReasons())-1)
 	}
 }
 
