@@ -45,16 +45,6 @@ func (s snapshot) wantRisen(t testing.TB, before snapshot) {
 	}
 }
 
-// wantSome fails the test unless there are series that have counted with each of these parts in their names: else nothing was compared.
-func (s snapshot) wantSome(t testing.TB, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if s.with(part) == 0 {
-			t.Errorf("series with %s: got none, want some: nothing was compared", part)
-		}
-	}
-}
-
 // few returns how often a long test does something: all times, or some with -short.
 func few(all, some int) int {
 	if testing.Short() {
