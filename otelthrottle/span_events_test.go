@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -138,22 +137,10 @@ func TestSpan_policyEvent(t *testing.T) {
 func TestSpan_tenantEvent(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db"})
-	l.reject(t, th, throttle.Low, 60)
-	tenants := []context.Context{throttle.WithTenant(t.Context(), "greedy"), throttle.WithTenant(t.Context(), "modest")}
-	for i := range 2000 {
-		l.Advance(5 * time.Millisecond)
-		l.sheds.Store(i%5 > 0)
-		_ = th.Do(tenants[0], throttle.Low, succeed)
-		if i%20 == 0 {
-			_ = th.Do(tenants[1], throttle.Low, succeed)
-		}
-	}
-	l.sheds.Store(true)
-	ctx, request := l.request(tenants[0])
-	_ = th.Do(ctx, throttle.Low, succeed)
+	ctx, request := l.request(t.Context())
+	l.tel.Hooks().Shed(ctx, throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Cause: throttle.CauseOwn, Probability: 0.5, Tenant: true})
 	request.End()
-	events := l.spanNamed(t, "request").Events()
-	if len(events) != 1 || !slices.Contains(events[0].Attributes, semconv.KeyTenantAbove.Bool(true)) {
-		t.Errorf("events: got %v want one with %s", events, semconv.KeyTenantAbove)
-	}
+	l.wantEvents(t, "throttle.shed", []any{
+		"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5, "throttle.tenant.above", true,
+	})
 }
