@@ -108,6 +108,8 @@ func TestRegistry_state(t *testing.T) {
 		{[]throttle.PolicyState{at(none, 0.1, 5), at(none, 0.2, 4)}, at(none, 0.2, 4)},
 		{[]throttle.PolicyState{at(none, 0.1, 1), at(ratio, 0, 9), at(growth, 0, 7), at(none, 0, 0)}, at(growth, 0.1, 7)},
 		{[]throttle.PolicyState{at(growth, 0.3, 7), at(none, 0, 0), at(ratio, 0.1, 8)}, at(growth, 0.3, 7)},
+		{[]throttle.PolicyState{at(none, 0.1, 5), {}}, at(none, 0.1, 5)}, // SRE has no state
+		{[]throttle.PolicyState{{}, at(none, 0.1, 5)}, at(none, 0.1, 5)},
 	} {
 		var row rowStats
 		for i, s := range c.members {
@@ -117,20 +119,4 @@ func TestRegistry_state(t *testing.T) {
 			t.Errorf("%v: got %v want %v", c.members, row.state, c.want)
 		}
 	}
-}
-
-// TestRegistry_stateBesideSRE: a throttle of another policy with the same name has no state.
-func TestRegistry_stateBesideSRE(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		defer newThrottle(t, p, throttle.Config{Name: "x", Policy: throttle.Tiered}).Close()
-		show(t, p)
-		want := find(t, show(t, p), "x").StateSince
-		defer newThrottle(t, p, throttle.Config{Name: "x", Policy: throttle.SRE}).Close()
-		tick()
-		if got := find(t, show(t, p), "x").StateSince; got != want || want == "" {
-			t.Errorf("got %q want %q", got, want)
-		}
-	})
 }
