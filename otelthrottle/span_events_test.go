@@ -138,9 +138,12 @@ func TestSpan_tenantEvent(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db"})
 	ctx, request := l.request(t.Context())
-	l.tel.Hooks().Shed(ctx, throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Cause: throttle.CauseOwn, Probability: 0.5, Tenant: true})
+	l.tel.Hooks().Shed(ctx, throttle.ShedEvent{
+		Throttle: th, Priority: throttle.Low, Cause: throttle.CauseOwn, Probability: 0.5, Tenant: true,
+	})
 	request.End()
 	l.wantEvents(t, "throttle.shed", []any{
-		"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5, "throttle.tenant.above", true,
+		"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5,
+		"throttle.tenant.above", true,
 	})
 }

@@ -119,7 +119,8 @@ func TestHealthyRouteBesideADeadBackend(t *testing.T) {
 			equal(t, "sent by the edge, and received", edgeTransport.Admitted, middleServer.Admitted+middleServer.Shed)
 			equal(t, "sent by the middle, and received", middleTransport.Admitted, requests.Load())
 			for which, c := range map[string]totals{
-				"edge, server": edgeServer, "edge, transport": edgeTransport, "middle, server": middleServer, "middle, transport": middleTransport,
+				"edge, server": edgeServer, "edge, transport": edgeTransport,
+				"middle, server": middleServer, "middle, transport": middleTransport,
 			} {
 				equal(t, which+": in flight", c.InFlight, 0)
 				equal(t, which+": ended", c.Accepted+c.Rejected+c.Ignored, c.Admitted)
