@@ -9,9 +9,6 @@ import (
 	"net/url"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/spillway-go/spillway/throttle/bucket"
-	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // BucketConfig configures the store of a limiter.
@@ -83,38 +80,6 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 		c.Prefix = defaultPrefix
 	}
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
-}
-
-// Take implements [bucketstore.Store]. It is one script call, and a second one if the level is
-// of another limit or of two, or if the limit has numbers of more than 52 bits. If it fails, the tokens may
-// be taken all the same.
-func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
-	r.Limit = r.Limit.WithDefaults()
-	if err := checkRequest(r); err != nil {
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
-	}
-	script, args := b.scripts.takeArgs(r)
-	t := taking{Request: r, key: b.key(r.Key)}
-	reply, err := runBucket(ctx, b.client, script, t.key, args)
-	return t.end(b.settle(ctx, t.key, reply, err, t.step))
-}
-
-// Return implements [bucketstore.Store]. It is one script call, and seldom a second one, as Take.
-func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	l = l.WithDefaults()
-	if err := l.Validate(); err != nil {
-		return fmt.Errorf("redisstore: return: %w", err)
-	}
-	n = max(0, n)
-	key = b.key(key)
-	reply, err := runBucket(ctx, b.client, b.scripts.giveBack, key, []any{min(n, exact)})
-	err = b.settle(ctx, key, reply, err, func(v bucketstore.Level, now int64) bucketstore.Level {
-		return v.Return(l, now, n)
-	})
-	if err != nil {
-		return fmt.Errorf("redisstore: return: %s: %w", key, err)
-	}
-	return nil
 }
 
 // Reset implements [bucketstore.Store]. It is one DEL.

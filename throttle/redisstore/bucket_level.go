@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,100 +49,12 @@ func (s *bucketScripts) takeArgs(r bucketstore.Request) (*redis.Script, []any) {
 // readArgs returns arguments of the script that swaps. No level is one blank, so it only reads.
 func readArgs() []any { return []any{" ", "", 0} }
 
-// maxSwaps is how often a step is repeated because other calls change the bucket at the same time. This
-// only happens to a limit that differs from the limit of the other calls.
-const maxSwaps = 300
-
-var errLostRaces = errors.New("other calls change the bucket too often")
-
-// step computes the level of a bucket after a request.
-type step func(v bucketstore.Level, now int64) bucketstore.Level
-
-// swap returns the arguments of the script that swaps, or nil if the reply of a script needs no swap. It
-// returns an error if the script has written another level than the step computes.
-func (s step) swap(reply bucketReply) (args []any, err error) {
-	before := parseLevel(reply.before)
-	next := s(before, reply.now)
-	if next == before && !reply.changed {
-		return nil, nil
-	}
-	after := ""
-	if next.FullAt() > reply.now {
-		after = formatLevel(next)
-	}
-	switch {
-	case !reply.changed:
-		return []any{reply.before, after, next.FullAt()/1e6 + 1}, nil
-	case after != reply.after:
-		return nil, fmt.Errorf("%w: %.200q", errReply, reply.after)
-	}
-	return nil, nil
-}
-
-// settle ends a step after the reply of its script, which has changed the level as the step does, or
-// leaves that to the client. It returns err, or an error of the step.
-func (b *Bucket) settle(ctx context.Context, key string, reply bucketReply, err error, s step) error {
-	for range maxSwaps {
-		if err != nil {
-			return err
-		}
-		args, err1 := s.swap(reply)
-		if err1 != nil || args == nil {
-			return err1
-		}
-		reply, err = runBucket(ctx, b.client, b.scripts.swap, key, args)
-		if err == nil && reply.changed {
-			return nil
-		}
-	}
-	return errLostRaces
-}
-
-// taking is a request for tokens, and the decision of its last step.
-type taking struct {
-	bucketstore.Request
-
-	key      string // of Redis
-	decision bucket.Decision
-}
-
-// step computes the level after the tokens were taken, and the decision.
-func (t *taking) step(v bucketstore.Level, now int64) (next bucketstore.Level) {
-	next, t.decision = v.Take(t.Limit, now, t.Min, t.Max)
-	return next
-}
-
-// end returns the decision after the last step, or the error with the key.
-func (t *taking) end(err error) (bucket.Decision, error) {
-	switch {
-	case errors.Is(err, errLostRaces):
-		return denied(t.Request, t.decision), nil
-	case err != nil:
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", t.key, err)
-	}
-	t.decision.RetryAfter = roundUp(t.decision.RetryAfter)
-	return t.decision, nil
-}
-
-// denied returns a decision that grants nothing.
-func denied(r bucketstore.Request, d bucket.Decision) bucket.Decision {
-	return bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: max(d.RetryAfter, time.Millisecond), ResetAfter: d.ResetAfter}
-}
-
 // bucketReply is the reply of a script: the time, the value that it has read, and the one that it
 // has written.
 type bucketReply struct {
 	now           int64
 	before, after string
 	changed       bool
-}
-
-func runBucket(ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args []any) (r bucketReply, err error) {
-	reply, err := run(ctx, client, script, []string{key}, args...)
-	if err != nil {
-		return r, err
-	}
-	return parseReply(reply)
 }
 
 func parseReply(reply []any) (r bucketReply, err error) {
