@@ -101,49 +101,48 @@ func distinct(pending []pendingProbe) (chunk, rest []pendingProbe) {
 
 // takeProbes takes from the budgets, and returns the number granted for each.
 func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (granted map[probeKey]int, err error) {
+	n := len(pending)
 	if b.dialect != MySQL {
-		query, args := b.probeStatement(pending, b.sql.probeEnd, func(p pendingProbe) (used, granted int) { return p.want, p.want })
+		args := b.probeArgs(pending, func(p pendingProbe) (used, granted int) { return p.want, p.want })
 		if b.dialect == SQLite {
 			// An interrupted driver may keep the file locked: see Bucket.run. The statement waits
 			// for the lock for busy_timeout at most.
 			ctx = context.WithoutCancel(ctx)
 		}
-		rows, err := b.db.QueryContext(ctx, query, args...)
-		return scanCounts(rows, err)
+		return scanCounts(b.db.QueryContext(ctx, b.sql.probe.of(n), args...))
 	}
 	err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
-		query, args := b.probeStatement(pending, b.sql.probeEnd, func(pendingProbe) (used, granted int) { return 0, 0 })
-		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		none := b.probeArgs(pending, func(pendingProbe) (used, granted int) { return 0, 0 })
+		if _, err := tx.ExecContext(ctx, b.sql.probe.of(n), none...); err != nil {
 			return err
 		}
-		args = []any{b.name}
+		args := []any{b.name}
 		for _, p := range pending {
 			args = append(args, p.id[:], int64(p.generation))
 		}
-		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used+commaList("(?, ?)", len(pending))+")", args...))
+		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used.of(n), args...))
 		if err != nil {
 			return err
 		}
-		granted = make(map[probeKey]int, len(pending))
+		granted = make(map[probeKey]int, n)
 		for _, p := range pending {
 			granted[p.probeKey] = max(0, min(p.want, p.budget-used[p.probeKey]))
 		}
-		query, args = b.probeStatement(pending, probeUseMySQL, func(p pendingProbe) (used, grant int) { return 0, granted[p.probeKey] })
-		_, err = tx.ExecContext(ctx, query, args...)
+		args = b.probeArgs(pending, func(p pendingProbe) (used, grant int) { return 0, granted[p.probeKey] })
+		_, err = tx.ExecContext(ctx, b.sql.probeUse.of(n), args...)
 		return err
 	})
 	return granted, err
 }
 
-// probeStatement returns a statement that inserts a row for each request. End is the part for rows
-// that exist.
-func (b *Breaker) probeStatement(pending []pendingProbe, end string, counts func(pendingProbe) (used, granted int)) (string, []any) {
+// probeArgs returns the arguments of a statement that inserts a row for each request.
+func (b *Breaker) probeArgs(pending []pendingProbe, counts func(pendingProbe) (used, granted int)) []any {
 	args := make([]any, 0, 8*len(pending))
 	for _, p := range pending {
 		used, granted := counts(p)
 		args = append(args, b.name, p.id[:], int64(p.generation), p.begins, p.ends, p.budget, used, granted)
 	}
-	return b.dialect.bind(b.sql.probe + commaList("(?, ?, ?, ?, ?, ?, ?, ?)", len(pending)) + end), args
+	return args
 }
 
 func scanCounts(rows *sql.Rows, err error) (map[probeKey]int, error) {

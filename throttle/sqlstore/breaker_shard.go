@@ -64,8 +64,7 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 }
 
 func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, args []any) error {
-	query := b.dialect.bind(b.sql.load + commaList("?", len(args)-1) + ")")
-	rows, err := b.db.QueryContext(ctx, query, args...)
+	rows, err := b.db.QueryContext(ctx, b.sql.load.of(len(args)-1), args...)
 	if err != nil {
 		return err
 	}
@@ -226,14 +225,13 @@ func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breakerstore.Batc
 		}
 	}
 	for _, chunk := range deletions.chunks {
-		query := b.dialect.bind(b.sql.deleteRecords + commaList("?", chunk.n) + ")")
-		if _, err := tx.ExecContext(ctx, query, append([]any{b.name, batch.Shard}, chunk.args...)...); err != nil {
+		args := append([]any{b.name, batch.Shard}, chunk.args...)
+		if _, err := tx.ExecContext(ctx, b.sql.deleteRecords.of(chunk.n), args...); err != nil {
 			return err
 		}
 	}
 	for _, chunk := range puts.chunks {
-		query := b.dialect.bind(b.sql.putRecords + commaList("(?, ?, ?, ?)", chunk.n) + b.sql.putRecordsEnd)
-		if _, err := tx.ExecContext(ctx, query, chunk.args...); err != nil {
+		if _, err := tx.ExecContext(ctx, b.sql.putRecords.of(chunk.n), chunk.args...); err != nil {
 			return err
 		}
 	}

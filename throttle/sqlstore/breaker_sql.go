@@ -1,39 +1,10 @@
 package sqlstore
 
-import "strings"
-
 // BreakerSchema returns the statements that create the tables of a breaker's store, for a migration
 // tool. A statement does nothing if its table exists. The prefix is the start of the table names. A
 // schema and a dot may come before it. An empty prefix is "spillway_".
 func BreakerSchema(d Dialect, prefix string) ([]string, error) {
-	if err := d.validate(); err != nil {
-		return nil, err
-	}
-	if err := checkPrefix("prefix of BreakerSchema", prefix); err != nil {
-		return nil, err
-	}
-	owner, name, id, data, options := "bytea", "bytea", "bytea", "bytea", ""
-	switch d {
-	case PostgreSQL:
-		options = " WITH (fillfactor = 50)" // an update finds space on the page of its row
-	case MySQL:
-		owner, name, id, data, options = "VARBINARY(1024)", "VARBINARY(255)", "BINARY(32)", "LONGBLOB", " ENGINE=InnoDB"
-	case SQLite:
-		owner, name, id, data, options = "BLOB", "BLOB", "BLOB", "BLOB", " WITHOUT ROWID"
-	}
-	replacements := append(newBreakerTables(d, prefix).replacements(), "{owner}", owner, "{name}", name, "{id}", id, "{data}", data,
-		"{options}", options, "{record options}", recordOptions(d))
-	text := strings.NewReplacer(replacements...)
-	return []string{text.Replace(leaseDDL), text.Replace(shardDDL), text.Replace(recordDDL), text.Replace(probeDDL)}, nil
-}
-
-// recordOptions returns the options of the table with large rows. In SQLite, a table WITHOUT ROWID
-// is slow with large rows.
-func recordOptions(d Dialect) string {
-	if d == MySQL {
-		return " ENGINE=InnoDB"
-	}
-	return ""
+	return schema("BreakerSchema", d, prefix, newBreakerTables(d, prefix).names(), leaseDDL, shardDDL, recordDDL, probeDDL)
 }
 
 // The tables. Names are bytes, so no collation takes two different names for the same. Times are in
@@ -57,13 +28,13 @@ const (
 	recordDDL = `CREATE TABLE IF NOT EXISTS {record} (
 	name {name} NOT NULL,
 	shard INTEGER NOT NULL,
-	id {id} NOT NULL,
+	id {hash} NOT NULL,
 	data {data} NOT NULL,
 	PRIMARY KEY (name, shard, id)
 ){record options}`
 	probeDDL = `CREATE TABLE IF NOT EXISTS {probe} (
 	name {name} NOT NULL,
-	id {id} NOT NULL,
+	id {hash} NOT NULL,
 	generation BIGINT NOT NULL,
 	begins_us BIGINT NOT NULL,
 	ends_us BIGINT NOT NULL,
@@ -91,61 +62,59 @@ func newBreakerTables(d Dialect, prefix string) breakerTables {
 	}
 }
 
-// replacements are pairs of a placeholder in a statement, and its text.
-func (t breakerTables) replacements() []string {
-	return append(t.dialect.replacements(), "{lease}", t.lease, "{shard}", t.shard, "{record}", t.record, "{probe}", t.probe)
+// names are pairs of a placeholder in a statement, and its text.
+func (t breakerTables) names() []string {
+	return []string{"{lease}", t.lease, "{shard}", t.shard, "{record}", t.record, "{probe}", t.probe}
 }
 
-// breakerSQL are the statements of a breaker's store. The list of rows, and the end, are added to
-// load, deleteRecords, putRecords, probe and used when they run.
+// breakerSQL are the statements of a breaker's store.
 type breakerSQL struct {
 	tables string
 
 	lease, insertLease, campaign, resign string
 
-	versions, load, advance, raiseTerm, shard, insertShard, clearShard string
+	versions, advance, raiseTerm, shard, insertShard, clearShard string
 
-	deleteRecords, putRecords, putRecordsEnd string
+	load, deleteRecords, putRecords *manySQL
 
-	now, probe, probeEnd, used, sweep string
+	now, sweep            string
+	probe, used, probeUse *manySQL // the last two on MySQL only
 }
 
-func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
-	text := strings.NewReplacer(t.replacements()...)
-	q := func(query string) string { return t.dialect.bind(text.Replace(query)) }
-	s := breakerSQL{
-		tables:      q(tablesSQL),
-		lease:       q(leaseSQL),
-		insertLease: q(insertLeaseSQL + " ON CONFLICT (name) DO NOTHING"),
-		campaign:    q(campaignSQL),
-		resign:      q(resignSQL),
-
-		versions:    q(versionsSQL),
-		load:        text.Replace(loadSQL),
-		advance:     advanceSQL,
-		raiseTerm:   q(raiseTermSQL),
-		shard:       q(shardSQL),
-		insertShard: q(insertShardSQL),
-		clearShard:  q(clearShardSQL),
-
-		deleteRecords: text.Replace(deleteRecordsSQL),
-		putRecords:    text.Replace(putRecordsSQL),
-		putRecordsEnd: putRecordsEndSQL,
-
-		now:      q("SELECT {now}"),
-		probe:    text.Replace(probeSQL),
-		probeEnd: text.Replace(probeEndSQL),
-		used:     text.Replace(usedSQL),
-		sweep:    q(sweepSQL),
-	}
-	if t.dialect == MySQL {
-		s.insertLease, s.insertShard = q(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), q(insertShardMySQL)
-		s.putRecordsEnd, s.probeEnd = putRecordsEndMySQL, probeEndMySQL
-	}
+func newBreakerSQL(tables breakerTables, notify bool) breakerSQL {
+	t := newTexts(tables.dialect, tables.names()...)
+	advance := advanceSQL
 	if notify {
-		s.advance += " RETURNING pg_notify(?, '')" // sent when the transaction commits
+		advance += " RETURNING pg_notify(?, '')" // sent when the transaction commits
 	}
-	s.advance = q(s.advance)
+	s := breakerSQL{
+		tables:      t.one(tablesSQL),
+		lease:       t.one(leaseSQL),
+		insertLease: t.one(insertLeaseSQL + " ON CONFLICT (name) DO NOTHING"),
+		campaign:    t.one(campaignSQL),
+		resign:      t.one(resignSQL),
+
+		versions:    t.one(versionsSQL),
+		advance:     t.one(advance),
+		raiseTerm:   t.one(raiseTermSQL),
+		shard:       t.one(shardSQL),
+		insertShard: t.one(insertShardSQL),
+		clearShard:  t.one(clearShardSQL),
+
+		load:          t.many(loadSQL, "?", ")"),
+		deleteRecords: t.many(deleteRecordsSQL, "?", ")"),
+		putRecords:    t.many(putRecordsSQL, "(?, ?, ?, ?)", putRecordsEndSQL),
+
+		now:   t.one("SELECT {now}"),
+		sweep: t.one(sweepSQL),
+		probe: t.many(probeSQL, probeRowSQL, probeEndSQL),
+	}
+	if t.Dialect == MySQL {
+		s.insertLease, s.insertShard = t.one(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), t.one(insertShardMySQL)
+		s.putRecords.tail = putRecordsEndMySQL
+		s.probe.tail = probeEndMySQL
+		s.used, s.probeUse = t.many(usedSQL, "(?, ?)", ")"), t.many(probeSQL, probeRowSQL, probeUseMySQL)
+	}
 	return s
 }
 
@@ -205,6 +174,7 @@ const (
 		{greatest}(0, {least}(excluded.granted, excluded.budget - CASE WHEN excluded.begins_us > p.begins_us THEN 0 ELSE p.used END)),
 	begins_us = {greatest}(p.begins_us, excluded.begins_us), ends_us = {greatest}(p.ends_us, excluded.ends_us), budget = excluded.budget
 RETURNING id, generation, granted`
+	probeRowSQL = `(?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// MySQL has no RETURNING. One statement inserts and so locks the rows, another reads them, a
 	// third updates them. No assignment reads a column that an earlier one has assigned. Most

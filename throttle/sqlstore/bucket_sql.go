@@ -6,23 +6,11 @@ import "strings"
 // A statement does nothing if its table exists. The prefix is the start of the table's name. A
 // schema and a dot may come before it. An empty prefix is "spillway_".
 func BucketSchema(d Dialect, prefix string) ([]string, error) {
-	if err := d.validate(); err != nil {
-		return nil, err
+	result := bucketResultDDL
+	if d == MySQL { // has no RETURNING, so it needs no result
+		result = ""
 	}
-	if err := checkPrefix("prefix of BucketSchema", prefix); err != nil {
-		return nil, err
-	}
-	name, id, result, options := "bytea", "bytea", bucketResultDDL, ""
-	switch d {
-	case PostgreSQL:
-		options = " WITH (fillfactor = 50)" // an update finds space on the page of its row
-	case MySQL: // has no RETURNING, so it needs no result
-		name, id, result, options = "VARBINARY(255)", "VARBINARY(192)", "", " ENGINE=InnoDB"
-	case SQLite:
-		name, id, options = "BLOB", "BLOB", " WITHOUT ROWID"
-	}
-	text := strings.NewReplacer("{bucket}", bucketTable(d, prefix), "{name}", name, "{id}", id, "{result}", result, "{options}", options)
-	return []string{text.Replace(bucketDDL)}, nil
+	return schema("BucketSchema", d, prefix, []string{"{bucket}", bucketTable(d, prefix), "{result}", result}, bucketDDL)
 }
 
 // The table. Times are in nanoseconds since 1970. The columns from at_ns to other are a
@@ -31,7 +19,7 @@ func BucketSchema(d Dialect, prefix string) ([]string, error) {
 const (
 	bucketDDL = `CREATE TABLE IF NOT EXISTS {bucket} (
 	name {name} NOT NULL,
-	id {id} NOT NULL,
+	id {key} NOT NULL,
 	at_ns BIGINT NOT NULL,
 	used BIGINT NOT NULL,
 	interval_ns BIGINT NOT NULL,
@@ -56,50 +44,47 @@ func bucketTable(d Dialect, prefix string) string {
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
-	table, level, take, takeFixed, swap, giveBack, reset, scan, deleteFull string
+	table, level, take, takeFixed, swap, giveBack, reset, scan string
 
 	clock, lockAll       string // the time, and the lock of a whole file
 	lock, update, insert *manySQL
+	deleteFull           *manySQL
 	takeSome             *manySQL // on PostgreSQL
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
-	text := strings.NewReplacer(append(d.replacements(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
-		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")...)
-	q := func(query string) string { return d.bind(text.Replace(query)) }
+	t := newTexts(d, "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
+		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")
 	one := strings.NewReplacer("{burst}", "CAST(? AS bigint)", "{ahead}", "CAST(? AS bigint)")
-	many := func(head, item, tail string) *manySQL {
-		return &manySQL{dialect: d, head: text.Replace(head), item: text.Replace(item), tail: text.Replace(tail)}
-	}
 	s := bucketSQL{
-		table:      q(bucketTableSQL),
-		level:      q(levelSQL),
-		take:       q(takeSQL + one.Replace(takeEndSQL)),
-		takeFixed:  q(takeFixedSQL + takeFixedEndSQL),
-		swap:       q(swapSQL),
-		giveBack:   q(returnSQL),
-		reset:      q(resetBucketSQL),
-		scan:       q(scanSQL),
-		deleteFull: text.Replace(deleteFullSQL),
+		table:      t.one(bucketTableSQL),
+		level:      t.one(levelSQL),
+		take:       t.one(takeSQL + one.Replace(takeEndSQL)),
+		takeFixed:  t.one(takeFixedSQL + takeFixedEndSQL),
+		swap:       t.one(swapSQL),
+		giveBack:   t.one(returnSQL),
+		reset:      t.one(resetBucketSQL),
+		scan:       t.one(scanSQL),
+		deleteFull: t.many(deleteFullSQL, "?", ")"),
 
-		clock:   q("SELECT {ns}"),
-		lockAll: q(lockAllSQL),
-		lock:    many(lockSQL, "?", lockEndSQL+" FOR UPDATE"),
-		update:  many(rowsSQL, rowSQL, updateEndSQL),
-		insert:  many(rowsSQL, rowSQL, insertEndSQL),
+		clock:   t.one("SELECT {ns}"),
+		lockAll: t.one(lockAllSQL),
+		lock:    t.many(lockSQL, "?", lockEndSQL+" FOR UPDATE"),
+		update:  t.many(rowsSQL, rowSQL, updateEndSQL),
+		insert:  t.many(rowsSQL, rowSQL, insertEndSQL),
 	}
 	switch d {
 	case PostgreSQL:
-		s.lock = many(lockPostgreSQL, "", "")
-		s.update, s.insert = many(rowsPostgreSQL, "", updateEndSQL), many(rowsPostgreSQL, "", insertEndSQL)
-		s.take = q(currentSQL + takePostgreSQL + one.Replace(takeEndSQL) + resultSQL)
+		s.lock = t.many(lockPostgreSQL, "", "")
+		s.update, s.insert = t.many(rowsPostgreSQL, "", updateEndSQL), t.many(rowsPostgreSQL, "", insertEndSQL)
+		s.take = t.one(currentSQL + takePostgreSQL + one.Replace(takeEndSQL) + resultSQL)
 		some := strings.NewReplacer("{burst}", "excluded.capacity * excluded.interval_ns", "{ahead}", "excluded.interval_ns * (excluded.capacity - 1)")
-		s.takeSome = many(takeSomePostgreSQL+some.Replace(takeEndSQL), "", resultSomeSQL)
-		s.takeFixed = q(currentSQL + takeFixedPostgreSQL + takeFixedEndSQL + resultSQL)
+		s.takeSome = t.many(takeSomePostgreSQL+some.Replace(takeEndSQL), "", resultSomeSQL)
+		s.takeFixed = t.one(currentSQL + takeFixedPostgreSQL + takeFixedEndSQL + resultSQL)
 	case MySQL:
-		s.take, s.takeFixed = q(takeMySQL), q(takeFixedMySQL)
-		s.update = many(rowsMySQL, rowMySQL, updateEndMySQL)
-		s.insert = many(insertRowsMySQL, rowMySQL, "")
+		s.take, s.takeFixed = t.one(takeMySQL), t.one(takeFixedMySQL)
+		s.update = t.many(rowsMySQL, rowMySQL, updateEndMySQL)
+		s.insert = t.many(insertRowsMySQL, rowMySQL, "")
 	case SQLite:
 		s.lock.tail = lockEndSQL
 	}

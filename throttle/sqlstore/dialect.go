@@ -115,7 +115,3 @@ func (d Dialect) transaction() *sql.TxOptions {
 	}
 	return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 }
-
-func commaList(item string, n int) string {
-	return strings.Repeat(item+", ", n-1) + item
-}

@@ -4,8 +4,28 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
+
+// texts writes the statements of a store: for its dialect, and with the names of its tables.
+type texts struct {
+	Dialect
+
+	names *strings.Replacer
+}
+
+// newTexts returns the texts of a dialect. The names are pairs of a placeholder in a statement, and its text.
+func newTexts(d Dialect, names ...string) texts {
+	return texts{d, strings.NewReplacer(append(d.replacements(), names...)...)}
+}
+
+func (t texts) one(query string) string { return t.bind(t.names.Replace(query)) }
+
+// many returns a statement about any number of rows: the item, for each row, is between the others.
+func (t texts) many(head, item, tail string) *manySQL {
+	return &manySQL{dialect: t.Dialect, head: t.names.Replace(head), item: t.names.Replace(item), tail: t.names.Replace(tail)}
+}
 
 // manySQL is a statement about any number of rows. On PostgreSQL, its text is the same for each number: it
 // has an array for each column. A text is prepared once, and that takes long for a list of many parameters.
@@ -25,7 +45,7 @@ func (s *manySQL) of(n int) string {
 	}
 	text := s.head
 	if n > 0 {
-		text += commaList(s.item, n)
+		text += strings.Repeat(s.item+", ", n-1) + s.item
 	}
 	text = s.dialect.bind(text + s.tail)
 	s.texts.Store(n, text)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestKeysAreParameters(t *testing.T) {
 // not in them.
 func TestNoStatementDependsOnTheSession(t *testing.T) {
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-		text := fmt.Sprintf("%+v %+v", newBreakerSQL(newBreakerTables(d, ""), d == PostgreSQL), newBucketSQL(d, bucketTable(d, "")))
+		text := textsOf(newBreakerSQL(newBreakerTables(d, ""), d == PostgreSQL)) + textsOf(newBucketSQL(d, bucketTable(d, "")))
 		for at := TimeInstant; at <= TimeUnixMicros; at++ {
 			c := goodConfig()
 			c.TenantColumn, c.ReporterColumn, c.TimeType = "tenant", "agent", at
@@ -92,4 +93,16 @@ func TestNoStatementDependsOnTheSession(t *testing.T) {
 			t.Errorf("%v: got a backslash, or a double quote, in\n%s", d, text)
 		}
 	}
+}
+
+// textsOf returns all statements of a store.
+func textsOf(statements any) (text string) {
+	for _, field := range reflect.ValueOf(statements).Fields() {
+		text += " " + field.String()
+		if !field.IsZero() && field.Kind() == reflect.Pointer {
+			many := field.Elem()
+			text += fmt.Sprint(many.FieldByName("head"), many.FieldByName("item"), many.FieldByName("tail"))
+		}
+	}
+	return text
 }

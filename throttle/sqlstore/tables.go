@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -54,6 +55,31 @@ func isIdentifier(name string, most int) bool {
 		}
 	}
 	return name != "" && len(name) <= most
+}
+
+// schema returns statements that create tables, or an error for an invalid dialect or prefix.
+func schema(owner string, d Dialect, prefix string, names []string, tables ...string) ([]string, error) {
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkPrefix("prefix of "+owner, prefix); err != nil {
+		return nil, err
+	}
+	types := []string{"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea"}
+	options, records := " WITH (fillfactor = 50)", "" // an update finds space on the page of its row
+	switch d {
+	case MySQL:
+		types = []string{"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)", "{data}", "LONGBLOB"}
+		options, records = " ENGINE=InnoDB", " ENGINE=InnoDB"
+	case SQLite: // in which a table WITHOUT ROWID is slow with large rows
+		types = []string{"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB"}
+		options = " WITHOUT ROWID"
+	}
+	text := strings.NewReplacer(slices.Concat(names, types, []string{"{options}", options, "{record options}", records})...)
+	for i := range tables {
+		tables[i] = text.Replace(tables[i])
+	}
+	return tables, nil
 }
 
 // createSchema creates the tables of a store, unless a query that names them succeeds: a service often
