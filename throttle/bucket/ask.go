@@ -11,26 +11,21 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// askOne makes a store call for one batch, on the goroutine of its caller.
-func (l *Limiter) askOne(ctx context.Context, p *part, b *batch) (Decision, error) {
-	start := time.Now()
-	d, err := remote.Ask(ctx, p.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, b.Request) },
-		func(late Decision) { l.returnLate(b.Key, late.Granted) })
-	l.called(ctx, start, b.requests, err)
-	return d, err
-}
-
-// askMany makes a store call for several batches. It runs on a goroutine of the limiter.
-func (l *Limiter) askMany(p *part, load []*batch) []store.Answer {
+// askStore makes a store call for one or more batches, and returns an answer to each.
+func (l *Limiter) askStore(ctx context.Context, p *part, load ...*batch) []store.Answer {
 	rs, requests := make([]store.Request, len(load)), 0
 	for i, b := range load {
 		rs[i] = b.Request
 		requests += b.requests
 	}
+	late := func(answers []store.Answer) {
+		if len(load) == 1 { // to give back the tokens of many would be as many calls of a slow store
+			l.giveBack(context.Background(), rs[0].Key, answers[0].Decision.Granted, true)
+		}
+	}
 	start := time.Now()
-	// The tokens of late answers are lost: to give them back would be as many calls of a slow store.
-	answers, err := remote.Ask(context.Background(), p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeManyChecked(ctx, rs) }, nil)
-	l.called(context.Background(), start, requests, err)
+	answers, err := remote.Ask(ctx, p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeChecked(ctx, rs) }, late)
+	l.called(ctx, start, requests, err)
 	if err != nil {
 		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))
 	}
@@ -51,24 +46,13 @@ func (l *Limiter) called(ctx context.Context, start time.Time, requests int, err
 	h(ctx, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
 }
 
-// takeChecked calls Store.Take and checks the decision. A denial without RetryAfter would make
-// callers retry at once, without end.
-func (l *Limiter) takeChecked(ctx context.Context, r store.Request) (Decision, error) {
-	d, err := l.config.Store.Take(ctx, r)
-	if err == nil {
-		err = checkDecision(&d, &r)
-	}
-	if err != nil {
-		d = Decision{}
-	}
-	return d, err
-}
-
-// takeManyChecked calls TakeMany and checks the decisions. It returns an error if the store answered
-// no request.
-func (l *Limiter) takeManyChecked(ctx context.Context, rs []store.Request) ([]store.Answer, error) {
-	answers := l.many.TakeMany(ctx, rs)
-	if len(answers) != len(rs) {
+// takeChecked calls Take or TakeMany, and checks the decisions. It returns an error if the store answered no
+// request.
+func (l *Limiter) takeChecked(ctx context.Context, rs []store.Request) ([]store.Answer, error) {
+	answers := make([]store.Answer, 1)
+	if len(rs) == 1 {
+		answers[0].Decision, answers[0].Err = l.config.Store.Take(ctx, rs[0])
+	} else if answers = l.many.TakeMany(ctx, rs); len(answers) != len(rs) {
 		return nil, fmt.Errorf("%d answers to %d requests", len(answers), len(rs))
 	}
 	answered := false
@@ -88,6 +72,8 @@ func (l *Limiter) takeManyChecked(ctx context.Context, rs []store.Request) ([]st
 	return answers, nil
 }
 
+// checkDecision returns an error for an invalid decision. A denial without RetryAfter would make callers retry at
+// once, without end.
 func checkDecision(d *Decision, r *store.Request) error {
 	fits := d.Granted >= r.Min && d.Granted <= r.Max
 	if !d.Allowed {

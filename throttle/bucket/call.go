@@ -20,17 +20,17 @@ const (
 
 // call makes the call for a batch that was started. It returns the next batch to call for, if there is one.
 func (p *part) call(ctx context.Context, l *Limiter, b *batch) (next *batch) {
-	d, err := Decision{}, errGoexit
+	a := store.Answer{Err: errGoexit}
 	defer func() {
-		next = p.finish(ctx, l, b, d, err)
+		next = p.finish(ctx, l, b, a.Decision, a.Err)
 		if l.many != nil {
 			p.endCall(l)
 		}
-		if next != nil && errors.Is(err, errGoexit) { // this goroutine cannot make the next call
+		if next != nil && errors.Is(a.Err, errGoexit) { // this goroutine cannot make the next call
 			go p.callAll(l, next)
 		}
 	}()
-	d, err = l.askOne(ctx, p, b)
+	a = l.askStore(ctx, p, b)[0]
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (p *part) callLine(l *Limiter) {
 		if len(load) == 0 {
 			return
 		}
-		p.deliver(l, load, l.askMany(p, load))
+		p.deliver(l, load, l.askStore(context.Background(), p, load...))
 	}
 }
 

@@ -112,7 +112,7 @@ func (p *part) expireLease(l *Limiter, key string, s *keyState) {
 	s.lease = lease{}
 	p.drop(key, s)
 	p.mu.Unlock()
-	l.giveBack(context.Background(), key, unused)
+	l.giveBack(context.Background(), key, unused, false)
 }
 
 // closeLeases gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched
@@ -131,6 +131,6 @@ func (l *Limiter) closeLeases() {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.StoreTimeout)
 	defer cancel()
 	for key, n := range unused {
-		l.giveBack(ctx, key, n)
+		l.giveBack(ctx, key, n, false)
 	}
 }

@@ -8,41 +8,43 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// takeOne takes one token. Callers who come while a call for the key is in flight, or while its batch waits
-// in line, share the next call.
-func (p *part) takeOne(ctx context.Context, l *Limiter, key string, limit *Limit) (Decision, error) {
+// take takes the tokens of a request. A shared one is for one token: callers who come while a call for the key is
+// in flight, or while its batch waits in line, share the next call.
+func (p *part) take(ctx context.Context, l *Limiter, r store.Request, requests int, shared bool) (Decision, error) {
+	var b *batch
+	slot, waits := 0, false
 	p.mu.Lock()
-	s := p.state(key)
-	if d, ok := s.lease.decide(limit); ok {
-		p.mu.Unlock()
-		return d, nil
+	if shared {
+		s := p.state(r.Key)
+		if d, ok := s.lease.decide(&r.Limit); ok {
+			p.mu.Unlock()
+			return d, nil
+		}
+		b, slot = s.join(r)
+		waits = slot > 0 || s.inFlight
+	} else {
+		b = &batch{Request: r, requests: requests, size: 1}
 	}
-	b, direct, err := s.next, false, error(nil)
-	if b == nil {
-		b = &batch{Request: store.Request{Key: key, Min: 1}, shared: s}
-		s.next = b
-	}
-	b.Limit = *limit
-	slot := b.size
-	b.size++
-	switch {
-	case slot > 0:
-	case s.inFlight:
-		b.done = make(chan struct{})
-	default:
+	direct, err := false, error(nil)
+	if !waits {
 		direct, err = p.enter(l, b)
+	} else if b.done == nil {
+		b.done = make(chan struct{})
 	}
 	p.mu.Unlock()
-	return p.carry(ctx, l, b, slot, direct, err)
-}
-
-// takeSome takes the tokens of a request that is not shared.
-func (p *part) takeSome(ctx context.Context, l *Limiter, r store.Request, requests int) (Decision, error) {
-	b := &batch{Request: r, requests: requests, size: 1}
-	p.mu.Lock()
-	direct, err := p.enter(l, b)
-	p.mu.Unlock()
-	return p.carry(ctx, l, b, 0, direct, err)
+	switch {
+	case err != nil:
+	case direct:
+		if next := p.call(ctx, l, b); next != nil {
+			go p.callAll(l, next)
+		}
+	default:
+		err = p.wait(ctx, l, b, slot)
+	}
+	if err != nil {
+		return l.undecided(ctx, p.own(b), 0, err)
+	}
+	return b.decision(slot), b.err
 }
 
 // enter starts a batch, which the caller must then call for, or puts it into the line. If it does neither, it
@@ -72,27 +74,14 @@ func (p *part) enter(l *Limiter, b *batch) (direct bool, err error) {
 	return err == nil && b.start(l), err
 }
 
-// carry returns the decision for a slot of a batch that has entered.
-func (p *part) carry(ctx context.Context, l *Limiter, b *batch, slot int, direct bool, err error) (Decision, error) {
-	switch {
-	case err != nil:
-	case direct:
-		if next := p.call(ctx, l, b); next != nil {
-			go p.callAll(l, next)
-		}
-	default:
-		err = p.wait(ctx, l, b, slot)
-	}
-	if err != nil {
-		return l.undecided(ctx, p.own(b), 0, err)
-	}
-	return b.decision(slot), b.err
-}
-
 // finish ends a batch with the answer of the store, or with the decision of the policy. It returns the next
 // batch of the key if the caller must call for it.
 func (p *part) finish(ctx context.Context, l *Limiter, b *batch, d Decision, err error) (next *batch) {
-	d, err = l.decided(ctx, b, d, err)
+	if err != nil {
+		d, err = l.undecided(ctx, b.Request, b.ahead, err)
+	} else if l.config.OnFailure == LocalShare {
+		l.share.spend(&b.Request, &d)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b.answer, b.err = d, err
@@ -104,7 +93,7 @@ func (p *part) finish(ctx context.Context, l *Limiter, b *batch, d Decision, err
 		next = p.release(l, b.Key, s)
 	}
 	if unused > 0 {
-		go l.giveBack(context.Background(), b.Key, unused)
+		go l.giveBack(context.Background(), b.Key, unused, false)
 	}
 	return next
 }

@@ -36,8 +36,10 @@ type keyState struct {
 // some time. Failures alone do not show that the store is down: several servers may share an address,
 // and one of them fails.
 func (l *Limiter) newPart() *part {
+	c, ok := l.config.Store.(store.Cancelable)
+	prompt := ok && c.Cancelable() // it can be called on the caller's goroutine
 	return &part{keys: map[string]*keyState{}, guard: remote.NewGuard(remote.Rules{
-		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls, Waiting: maxWaitingCalls,
+		Timeout: l.config.StoreTimeout, Prompt: prompt, Early: true, Calls: l.config.MaxCalls, Waiting: maxWaitingCalls,
 		Failures: failuresToRest, Silence: 2 * l.config.StoreTimeout, Judge: judge,
 	})}
 }
@@ -87,6 +89,17 @@ func (p *part) state(key string) *keyState {
 		p.keys[key] = s
 	}
 	return s
+}
+
+// join adds a caller to the next batch of the key, and returns its slot.
+func (s *keyState) join(r store.Request) (b *batch, slot int) {
+	if s.next == nil {
+		s.next = &batch{Request: r, shared: s}
+	}
+	b = s.next
+	b.Limit = r.Limit
+	b.size++
+	return b, b.size - 1
 }
 
 // drop deletes the state of a key that has no call in flight, no batch and no lease.

@@ -13,7 +13,7 @@ func (l *Limiter) serve(key string, q *queue) {
 	for {
 		d := l.demand(key, q)
 		if d.waiters == 0 {
-			l.giveBack(context.Background(), key, spare)
+			l.giveBack(context.Background(), key, spare, false)
 			return
 		}
 		if pause := time.Until(q.retryAt); pause > 0 {
@@ -98,7 +98,7 @@ func (l *Limiter) takeFor(key string, limit *Limit, d demand, collect bool) (Dec
 	if l.memory != nil {
 		return l.memory.Take(context.Background(), r)
 	}
-	return l.ask(context.Background(), r, d.waiters)
+	return l.ask(context.Background(), r, d.waiters, false)
 }
 
 func (q *queue) sleep(d time.Duration) {

@@ -8,40 +8,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// isCancelable reports whether a store can be called on the caller's goroutine.
-func isCancelable(s store.Store) bool {
-	c, ok := s.(store.Cancelable)
-	return ok && c.Cancelable()
-}
-
 // ask takes tokens of a remote store. If the store gives no answer in time, Config.OnFailure decides.
-// Requests is the number of requests to the limiter.
-func (l *Limiter) ask(ctx context.Context, r store.Request, requests int) (Decision, error) {
+// Requests is the number of requests to the limiter. Other callers may share the call of a request that is shared.
+func (l *Limiter) ask(ctx context.Context, r store.Request, requests int, shared bool) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{Limit: r.Limit.Capacity}, err
 	}
 	l.checkStore()
-	return l.partOf(r.Key).takeSome(ctx, l, r, requests)
-}
-
-// askForOne takes one token, in a call that other callers may share.
-func (l *Limiter) askForOne(ctx context.Context, key string, limit *Limit) (Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return Decision{Limit: limit.Capacity}, err
-	}
-	l.checkStore()
-	return l.partOf(key).takeOne(ctx, l, key, limit)
-}
-
-// decided returns the decision on a batch after its call.
-func (l *Limiter) decided(ctx context.Context, b *batch, d Decision, err error) (Decision, error) {
-	if err != nil {
-		return l.undecided(ctx, b.Request, b.ahead, err)
-	}
-	if l.config.OnFailure == LocalShare {
-		l.share.spend(&b.Request, &d)
-	}
-	return d, nil
+	return l.partOf(r.Key).take(ctx, l, r, requests, shared)
 }
 
 // undecided returns the decision on a request that the store did not decide.
@@ -49,11 +23,6 @@ func (l *Limiter) undecided(ctx context.Context, r store.Request, ahead int64, e
 	if ctx.Err() != nil {
 		return Decision{Limit: r.Limit.Capacity}, ctx.Err()
 	}
-	return l.applyPolicy(ctx, r, ahead, err)
-}
-
-// applyPolicy decides a request after the store has failed with an error.
-func (l *Limiter) applyPolicy(ctx context.Context, r store.Request, ahead int64, err error) (Decision, error) {
 	r.Max -= ahead
 	switch l.config.OnFailure {
 	case FailClosed:
@@ -82,21 +51,20 @@ func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("%w: %d", ErrNegative, n)
 	}
-	return l.returnTo(ctx, key, l.limitOf(key).Limit, n)
+	return l.returnTo(ctx, key, l.limitOf(key).Limit, n, true)
 }
 
-func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64) error {
-	defer l.queues.recheck(key)
-	if l.memory != nil {
-		return l.memory.Return(ctx, key, limit, n)
+// returnTo gives tokens back to the store, and to the share of this process.
+func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64, share bool) error {
+	if share {
+		defer l.queues.recheck(key)
+		if l.memory != nil {
+			return l.memory.Return(ctx, key, limit, n)
+		}
+		if l.config.OnFailure == LocalShare {
+			_ = l.share.Return(ctx, key, l.share.of(limit), n)
+		}
 	}
-	if l.config.OnFailure == LocalShare {
-		_ = l.share.Return(ctx, key, l.share.of(limit), n)
-	}
-	return l.returnToStore(ctx, key, limit, n)
-}
-
-func (l *Limiter) returnToStore(ctx context.Context, key string, limit Limit, n int64) error {
 	return l.updateStore(ctx, key, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
 }
 
@@ -129,21 +97,10 @@ func (l *Limiter) updateStore(ctx context.Context, key string, update func(conte
 	return err
 }
 
-// giveBack returns tokens that no caller uses.
-func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
-	l.returnUnused(ctx, key, n, l.returnTo)
-}
-
-// returnLate returns the tokens of an answer that came after its caller had gone. The share of this
-// process has not lost them, so it does not get them back: else a store that is always late would
-// fill the share without end.
-func (l *Limiter) returnLate(key string, n int64) {
-	l.returnUnused(context.Background(), key, n, l.returnToStore)
-}
-
-// returnUnused returns tokens in one of two ways. No caller waits for it, so that a panic of
-// LimitFor is only counted.
-func (l *Limiter) returnUnused(ctx context.Context, key string, n int64, to func(context.Context, string, Limit, int64) error) {
+// giveBack returns tokens that no caller uses. No caller waits for it, so that a panic of LimitFor is only
+// counted. If the answer has come after its caller had gone, the share of this process has not lost the tokens,
+// so it does not get them back: else a store that is always late would fill the share without end.
+func (l *Limiter) giveBack(ctx context.Context, key string, n int64, late bool) {
 	if n <= 0 {
 		return
 	}
@@ -152,5 +109,5 @@ func (l *Limiter) returnUnused(ctx context.Context, key string, n int64, to func
 		l.panics.Add(1)
 		return
 	}
-	_ = to(ctx, key, *limit, n)
+	_ = l.returnTo(ctx, key, *limit, n, !late)
 }

@@ -128,13 +128,6 @@ func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision)
 		d.Limit = limit.Capacity
 		return checkTokens(&limit.Limit, n)
 	}
-	if n == 1 && l.memory == nil && !l.config.OneByOne {
-		l.asking.Add(1)
-		defer l.asking.Add(-1)
-		*d, err = l.askForOne(ctx, key, &limit.Limit)
-		l.record(ctx, key, 1, d, err)
-		return err
-	}
 	return l.take(ctx, key, limit, n, n, d)
 }
 
@@ -143,7 +136,8 @@ func (l *Limiter) take(ctx context.Context, key string, limit *ratedLimit, atLea
 	if l.memory == nil {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.ask(ctx, store.Request{Key: key, Limit: limit.Limit, Min: atLeast, Max: atMost}, 1)
+		shared := atLeast == 1 && atMost == 1 && !l.config.OneByOne
+		*d, err = l.ask(ctx, store.Request{Key: key, Limit: limit.Limit, Min: atLeast, Max: atMost}, 1, shared)
 		if atMost > 0 {
 			l.record(ctx, key, atMost, d, err)
 		}

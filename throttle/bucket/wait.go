@@ -97,7 +97,7 @@ func (l *Limiter) leaveQueue(key string, w *waiter) {
 	select {
 	case r := <-w.result:
 		if r.err == nil && r.source == SourceStore {
-			go l.giveBack(context.Background(), key, w.n)
+			go l.giveBack(context.Background(), key, w.n, false)
 		}
 	default:
 	}

@@ -28,7 +28,7 @@ func (l *Limiter) warm(ctx context.Context) error {
 	if w, ok := l.config.Store.(store.Warmer); ok {
 		return w.Warm(ctx)
 	}
-	_, err := l.takeChecked(ctx, store.Request{Limit: l.limit.Load().Limit})
+	_, err := l.takeChecked(ctx, []store.Request{{Limit: l.limit.Load().Limit}})
 	return err
 }
 
