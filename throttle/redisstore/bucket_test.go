@@ -65,32 +65,6 @@ func TestBucketUnexpectedReplies(t *testing.T) {
 	}
 }
 
-func TestBucketDecides(t *testing.T) {
-	request := bucketstore.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 2, Max: 3}
-	for _, c := range []struct {
-		answer []any
-		want   bucket.Decision
-	}{
-		{
-			[]any{"0", "0", "", "0000000000600000000 c200000000 5 0 0"},
-			bucket.Decision{Allowed: true, Granted: 3, Remaining: 2, Limit: 5, ResetAfter: 600 * time.Millisecond},
-		},
-		{
-			[]any{"0", "1", "0000000000600001000 c200000000 5 0 0", "0000000001000001000 c200000000 5 0 0"},
-			bucket.Decision{Allowed: true, Granted: 2, Limit: 5, RetryAfter: 200 * time.Millisecond, ResetAfter: time.Second},
-		},
-		{
-			[]any{"0", "1", "0000000000800001000 c200000000 5 0 0"},
-			bucket.Decision{Remaining: 1, Limit: 5, RetryAfter: 200 * time.Millisecond, ResetAfter: 800 * time.Millisecond},
-		},
-	} {
-		got, err := newBucket(t, says(c.answer)).Take(t.Context(), request)
-		if err != nil || got != c.want {
-			t.Errorf("%v: got %+v, error %v want %+v", c.answer, got, err, c.want)
-		}
-	}
-}
-
 // TestBucketLosesRaces wants a denial if other processes always change the bucket first: an error would make the limiter decide alone.
 func TestBucketLosesRaces(t *testing.T) {
 	s := says([]any{"0", "1", "0000000000000000000 c300000000 5 0 0"}) // of another limit
