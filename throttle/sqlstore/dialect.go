@@ -24,15 +24,7 @@ const (
 
 // String returns the database's name: "PostgreSQL", "MySQL" or "SQLite".
 func (d Dialect) String() string {
-	switch d {
-	case PostgreSQL:
-		return "PostgreSQL"
-	case MySQL:
-		return "MySQL"
-	case SQLite:
-		return "SQLite"
-	}
-	return enum.Unknown("dialect", d)
+	return enum.Name("dialect", d, "dialect(0) PostgreSQL MySQL SQLite")
 }
 
 // MarshalText returns the dialect's name. It returns an error for an unknown dialect.

@@ -25,19 +25,7 @@ const (
 
 // String returns the type's name: "Instant", "UTC", "UnixSeconds", "UnixMillis" or "UnixMicros".
 func (t TimeType) String() string {
-	switch t {
-	case TimeInstant:
-		return "Instant"
-	case TimeUTC:
-		return "UTC"
-	case TimeUnixSeconds:
-		return "UnixSeconds"
-	case TimeUnixMillis:
-		return "UnixMillis"
-	case TimeUnixMicros:
-		return "UnixMicros"
-	}
-	return enum.Unknown("time_type", t)
+	return enum.Name("time_type", t, "time_type(0) Instant UTC UnixSeconds UnixMillis UnixMicros")
 }
 
 // MarshalText returns the type's name. It returns an error for an unknown type.
