@@ -32,22 +32,29 @@ type bucketCall struct {
 	step func(v bucketstore.Level, now int64) bucketstore.Level
 }
 
-// call makes calls until none has lost a race. It sends those that are open in one pipeline.
+// call makes calls until none has lost a race. It sends those that are open in one pipeline, which costs more than a
+// command if there is one.
 func (b *Bucket) call(ctx context.Context, open ...*bucketCall) {
 	for n := 0; n <= maxSwaps && len(open) > 0; n++ {
 		if err := ctx.Err(); err != nil {
 			setErr(open, err)
 			return
 		}
+		var to redis.Scripter = b.client
 		pipe := b.client.Pipeline()
+		if len(open) > 1 {
+			to = pipe
+		}
 		for _, c := range open {
 			send := c.script.EvalSha
 			if c.withText {
 				send = c.script.Eval
 			}
-			c.sent = send(ctx, pipe, []string{c.key}, c.args...)
+			c.sent = send(ctx, to, []string{c.key}, c.args...)
 		}
-		_, _ = pipe.Exec(ctx) // each command has its error
+		if len(open) > 1 {
+			_, _ = pipe.Exec(ctx) // each command has its error
+		}
 		swaps := b.scripts.swap
 		open = slices.DeleteFunc(open, func(c *bucketCall) bool { return c.end(ctx, swaps) })
 	}

@@ -90,8 +90,8 @@ func TestTakeMany_AnotherLimit(t *testing.T) {
 			t.Errorf("%s: got %+v", rs[i].Key, a)
 		}
 	}
-	if want := append([]int{4, 3, 2, 2}, slices.Repeat([]int{1}, maxSwaps-3)...); !slices.Equal(s.pipes, want) {
-		t.Errorf("got pipelines of %v want 4, 3, 2, 2, and then 1", s.pipes)
+	if want := 4 + 3 + 2 + 2 + maxSwaps - 3; !slices.Equal(s.pipes, []int{4, 3, 2, 2}) || len(s.asked) != want {
+		t.Errorf("got pipelines of %v and %d commands want 4, 3, 2, 2, and %d", s.pipes, len(s.asked), want)
 	}
 }
 
