@@ -100,23 +100,20 @@ func (s *MemoryStore) take(key string, limit *ratedLimit, atLeast, atMost int64,
 
 // Return implements [store.Store].
 func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	key = bucketID(key)
-	p, hash := s.shard(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if b := p.find(hash, key); b != nil {
+	return s.update(ctx, key, func(b *memoryBucket) {
 		limit, state := rated(l), b.freeze()
 		limit.rate.Return(&state, s.now(), n)
 		b.thaw(state)
-	}
-	return nil
+	})
 }
 
 // Reset implements [store.Store].
 func (s *MemoryStore) Reset(ctx context.Context, key string) error {
+	return s.update(ctx, key, func(b *memoryBucket) { b.reset(s.now()) })
+}
+
+// update calls change with the bucket of a key, if there is one, and with the lock.
+func (s *MemoryStore) update(ctx context.Context, key string, change func(*memoryBucket)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -125,7 +122,7 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b := p.find(hash, key); b != nil {
-		b.reset(s.now())
+		change(b)
 	}
 	return nil
 }
