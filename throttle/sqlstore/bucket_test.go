@@ -4,7 +4,25 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
+
+// TestTakeRequest_args shows that each parameter gets its argument.
+func TestTakeRequest_args(t *testing.T) {
+	for d, mark := range map[Dialect]string{PostgreSQL: "$", SQLite: "?"} {
+		s := newBucketSQL(d, bucketTable(d, ""))
+		for a, query := range map[bucket.Algorithm]string{bucket.Continuous: s.take, bucket.Fixed: s.takeFixed} {
+			l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
+			r := newTakeRequest([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
+			if got, want := len(r.args(d)), strings.Count(query, mark); got != want {
+				t.Errorf("%v, %v: got %d arguments want %d", d, a, got, want)
+			}
+		}
+	}
+}
 
 func TestBucketID(t *testing.T) {
 	long := strings.Repeat("k", 191)
