@@ -15,6 +15,8 @@ const (
 	maxPlainKey     = 191 // bytes of the longest key that is stored unchanged
 	hashedKeyPrefix = 160 // bytes of a longer key that are stored before its hash
 	maxAttempts     = 300 // of a step, while other requests change the bucket
+
+	maxAge = time.Second / 2 // of a level's time: less than the step back of a clock that Level.Take ignores
 )
 
 // BucketConfig configures the store of a limiter.

@@ -109,6 +109,7 @@ func (b *Bucket) lock(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[st
 	for i, id := range ids {
 		list[i] = []any{id}
 	}
+	begun := time.Now()
 	found, err := tx.QueryContext(ctx, b.sql.lock.of(len(ids)), append([]any{b.name}, b.sql.lock.args(list)...)...)
 	if err != nil {
 		return 0, err
@@ -124,12 +125,17 @@ func (b *Bucket) lock(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[st
 		*rows[string(id)] = lockedRow{level, level, true}
 		now = max(now, r.now)
 	}
-	if err := found.Err(); err != nil || now > 0 {
+	if err := found.Err(); err != nil || now > 0 && !b.isOld(begun) {
 		return now, err
 	}
 	err = tx.QueryRowContext(ctx, b.sql.clock).Scan(&now)
 	return now, err
 }
+
+// isOld reports whether the time that a statement has returned may be much older than the level that it has read. On
+// MySQL, it is the time at which the statement began, before it waited for rows. Level.Take would take that for a clock
+// that has stepped back, and add the tokens of the wait again.
+func (b *Bucket) isOld(begun time.Time) bool { return b.dialect == MySQL && time.Since(begun) > maxAge }
 
 func (b *Bucket) write(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[string]*lockedRow) error {
 	var update, insert [][]any

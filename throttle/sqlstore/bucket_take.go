@@ -241,7 +241,11 @@ func (b *Bucket) lastInsertID(ctx context.Context, query string, args ...any) (i
 
 func (b *Bucket) level(ctx context.Context, t takeRequest) (level bucketstore.Level, now int64, err error) {
 	row, err := run(ctx, b, func(ctx context.Context, db querier) (row levelRow, err error) {
+		begun := time.Now()
 		err = db.QueryRowContext(ctx, b.sql.level, t.name, t.id).Scan(row.targets(&row.now)...)
+		if err == nil && b.isOld(begun) {
+			err = db.QueryRowContext(ctx, b.sql.clock).Scan(&row.now)
+		}
 		return row, err
 	})
 	return row.level(), row.now, err

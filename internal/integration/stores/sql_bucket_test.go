@@ -23,6 +23,7 @@ func (e *engine) bucketCases(t *testing.T) {
 	t.Run("use is never negative", e.neverNegative)
 	t.Run("full rows are swept", e.sweepsBuckets)
 	t.Run("rows are deleted meanwhile", e.losesBuckets)
+	t.Run("a long wait for a row adds no tokens", e.waitsForRows)
 	t.Run("a sweep deletes no used bucket", e.sweepsWhileUsed)
 }
 
@@ -206,4 +207,48 @@ func (e *engine) losesBuckets(t *testing.T) {
 		}
 		return err == nil && asked.Add(1) < 4000
 	})
+}
+
+// waitsForRows makes a request wait for a row for more than a second, while another process takes from the bucket. The
+// level is then further ahead of the time at which the request began than the limit can have brought it, as after a
+// step of the clock.
+func (e *engine) waitsForRows(t *testing.T) {
+	dsn, name := e.dsn(t), fmt.Sprint("waits ", e.last.Add(1))
+	b, other := e.buckets(t, dsn, name, "waits_"), e.buckets(t, dsn, name, "waits_")
+	for _, l := range []bucket.Limit{bucket.PerSecond(10), {Capacity: 10, Period: 10 * time.Millisecond, Algorithm: bucket.Fixed}} {
+		l = l.WithDefaults()
+		key := l.Algorithm.String()
+		request := store.Request{Key: key, Limit: l, Min: 10, Max: 10}
+		if d, err := b.Take(t.Context(), request); err != nil || d.Granted != 10 {
+			t.Fatalf("%v: got %+v, %v want 10 granted", l, d, err)
+		}
+		tx, err := other.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := []any{[]byte(name), []byte(key)}
+		if _, err := tx.Exec(other.query("UPDATE {bucket} SET used = used WHERE name = ? AND id = ?"), id...); err != nil {
+			t.Fatal(err)
+		}
+		answers := make(chan []store.Answer)
+		go func() {
+			answers <- b.TakeMany(t.Context(), []store.Request{request, {Key: "another", Limit: l, Max: 1}})
+		}()
+		time.Sleep(1500 * time.Millisecond)
+		next, _ := store.Level{}.Take(l, time.Now().UnixNano(), 10, 10)
+		if _, err := tx.Exec(other.query("UPDATE {bucket} SET at_ns = ?, used = ? WHERE name = ? AND id = ?"), append([]any{next.At, next.Used}, id...)...); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range <-answers {
+			if a.Err != nil {
+				t.Errorf("%v: got error %v want none", l, a.Err)
+			}
+		}
+		if got := b.level(t, key); got.At < next.At {
+			t.Errorf("%v: got %+v want it at %d or later", l, got, next.At)
+		}
+	}
 }
