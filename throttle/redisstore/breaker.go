@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	_ "embed"
 	"encoding/hex"
 	"net/url"
 	"strconv"
@@ -82,32 +81,11 @@ func (k *breakerKeys) probe(id breakerstore.RecordID, generation uint64) string 
 	return k.probes + hex.EncodeToString(id[:]) + ":" + strconv.FormatUint(generation, 10)
 }
 
-// The Lua scripts of a breaker, one for each step.
-var (
-	//go:embed breaker_campaign.lua
-	campaignLua string
-	//go:embed breaker_resign.lua
-	resignLua string
-	//go:embed breaker_clock.lua
-	clockLua string
-	//go:embed breaker_apply.lua
-	applyLua string
-	//go:embed breaker_probe.lua
-	probeLua string
-)
-
-// breakerScripts are called by hash. If the server does not have a script in its cache, for example
-// after a restart, the client sends the script's text.
+// breakerScripts are the scripts of a breaker, one for each step.
 type breakerScripts struct {
 	campaign, resign, clock, apply, probe *redis.Script
 }
 
 func newBreakerScripts() breakerScripts {
-	return breakerScripts{
-		campaign: redis.NewScript(campaignLua),
-		resign:   redis.NewScript(resignLua),
-		clock:    redis.NewScript(clockLua),
-		apply:    redis.NewScript(applyLua),
-		probe:    redis.NewScript(probeLua),
-	}
+	return breakerScripts{script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe")}
 }

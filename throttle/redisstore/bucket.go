@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"net/url"
@@ -131,30 +130,12 @@ func (b *Bucket) key(key string) string {
 	return b.prefix + url.QueryEscape(key)
 }
 
-// The parts of the Lua scripts: the clock, and the steps.
-var (
-	//go:embed bucket_clock.lua
-	bucketClockLua string
-	//go:embed bucket_take.lua
-	bucketTakeLua string
-	//go:embed bucket_take_fixed.lua
-	bucketTakeFixedLua string
-	//go:embed bucket_return.lua
-	bucketReturnLua string
-	//go:embed bucket_swap.lua
-	bucketSwapLua string
-)
-
-// bucketScripts are called by hash, as the scripts of a breaker.
+// bucketScripts are the scripts of a bucket, one for each step. Each begins with the clock.
 type bucketScripts struct {
 	take, takeFixed, giveBack, swap *redis.Script
 }
 
 func newBucketScripts() bucketScripts {
-	return bucketScripts{
-		take:      redis.NewScript(bucketClockLua + bucketTakeLua),
-		takeFixed: redis.NewScript(bucketClockLua + bucketTakeFixedLua),
-		giveBack:  redis.NewScript(bucketClockLua + bucketReturnLua),
-		swap:      redis.NewScript(bucketClockLua + bucketSwapLua),
-	}
+	const clock = "bucket_clock"
+	return bucketScripts{script(clock, "bucket_take"), script(clock, "bucket_take_fixed"), script(clock, "bucket_return"), script(clock, "bucket_swap")}
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"reflect"
@@ -92,6 +93,23 @@ func checkClient(client redis.UniversalClient, lost string) error {
 		}
 	}
 	return nil
+}
+
+//go:embed *.lua
+var lua embed.FS
+
+// script returns the script of some files, one after the other. It is called by its hash. If a server does not have
+// it, for example after a restart, the client sends the text.
+func script(files ...string) *redis.Script {
+	text := ""
+	for _, file := range files {
+		part, err := lua.ReadFile(file + ".lua")
+		if err != nil {
+			panic(err) // there is no such file in this package
+		}
+		text += string(part)
+	}
+	return redis.NewScript(text)
 }
 
 // run calls a script. All its keys must be in one hash slot.

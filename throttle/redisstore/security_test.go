@@ -22,11 +22,17 @@ func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
 		"TIME,", "GET,key", "SET,key", "PUBLISH,ARGV[4]", // of breaker_probe.lua, where key is one of KEYS, and the channel of breaker_apply.lua
 	}
 	command := regexp.MustCompile(`redis\.p?call\('(\w+)'(?:, ([\w\[\]]+))?`)
-	for name, script := range map[string]string{
-		"campaign": campaignLua, "resign": resignLua, "clock": clockLua, "apply": applyLua, "probe": probeLua,
-		"take": bucketClockLua + bucketTakeLua, "take fixed": bucketClockLua + bucketTakeFixedLua,
-		"return": bucketClockLua + bucketReturnLua, "swap": bucketClockLua + bucketSwapLua,
-	} {
+	files, err := lua.ReadDir(".")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("got %d scripts, %v want ten", len(files), err)
+	}
+	for _, file := range files {
+		name := file.Name()
+		text, err := lua.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := string(text)
 		found := command.FindAllStringSubmatch(script, -1)
 		if len(found) == 0 || len(found) != strings.Count(script, "redis.") {
 			t.Errorf("%s: got %d commands of %d that can be read", name, len(found), strings.Count(script, "redis."))
