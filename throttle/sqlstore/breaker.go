@@ -66,7 +66,7 @@ func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
 	}
 	b := &Breaker{
 		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, notify: c.NotifyChannel,
-		sql: newBreakerSQL(newBreakerTables(d, c.Prefix), c.NotifyChannel != ""), created: time.Now(),
+		sql: newBreakerSQL(d, c.Prefix, c.NotifyChannel != ""), created: time.Now(),
 	}
 	b.swept.Store(-int64(sweepEvery))
 	return b, nil

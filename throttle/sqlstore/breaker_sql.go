@@ -4,7 +4,7 @@ package sqlstore
 // tool. A statement does nothing if its table exists. The prefix is the start of the table names. A
 // schema and a dot may come before it. An empty prefix is "spillway_".
 func BreakerSchema(d Dialect, prefix string) ([]string, error) {
-	return schema("BreakerSchema", d, prefix, newBreakerTables(d, prefix).names(), leaseDDL, shardDDL, recordDDL, probeDDL)
+	return schema("BreakerSchema", d, prefix, leaseDDL, shardDDL, recordDDL, probeDDL)
 }
 
 // The tables. Names are bytes, so no collation takes two different names for the same. Times are in
@@ -45,28 +45,6 @@ const (
 ){options}`
 )
 
-// breakerTables are the names of the tables, in quotes.
-type breakerTables struct {
-	dialect                     Dialect
-	lease, shard, record, probe string
-}
-
-func newBreakerTables(d Dialect, prefix string) breakerTables {
-	if prefix == "" {
-		prefix = defaultPrefix
-	}
-	return breakerTables{
-		dialect: d,
-		lease:   d.quote(prefix + "breaker_lease"), shard: d.quote(prefix + "breaker_shard"),
-		record: d.quote(prefix + "breaker_record"), probe: d.quote(prefix + "breaker_probe"),
-	}
-}
-
-// names are pairs of a placeholder in a statement, and its text.
-func (t breakerTables) names() []string {
-	return []string{"{lease}", t.lease, "{shard}", t.shard, "{record}", t.record, "{probe}", t.probe}
-}
-
 // breakerSQL are the statements of a breaker's store.
 type breakerSQL struct {
 	tables string
@@ -81,8 +59,8 @@ type breakerSQL struct {
 	probe, used, probeUse *manySQL // the last two on MySQL only
 }
 
-func newBreakerSQL(tables breakerTables, notify bool) breakerSQL {
-	t := newTexts(tables.dialect, tables.names()...)
+func newBreakerSQL(d Dialect, prefix string, notify bool) breakerSQL {
+	t := newTexts(d, prefix)
 	advance := advanceSQL
 	if notify {
 		advance += " RETURNING pg_notify(?, '')" // sent when the transaction commits
@@ -109,7 +87,7 @@ func newBreakerSQL(tables breakerTables, notify bool) breakerSQL {
 		sweep: t.one(sweepSQL),
 		probe: t.many(probeSQL, probeRowSQL, probeEndSQL),
 	}
-	if t.Dialect == MySQL {
+	if d == MySQL {
 		s.insertLease, s.insertShard = t.one(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), t.one(insertShardMySQL)
 		s.putRecords.tail = putRecordsEndMySQL
 		s.probe.tail = probeEndMySQL

@@ -75,7 +75,7 @@ func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	if err := c.validate(d); err != nil {
 		return nil, err
 	}
-	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, bucketTable(d, c.Prefix))}
+	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, c.Prefix)}
 	b.connections.db = db
 	b.sweeper.start(c.SweepEvery)
 	return b, nil

@@ -6,11 +6,7 @@ import "strings"
 // A statement does nothing if its table exists. The prefix is the start of the table's name. A
 // schema and a dot may come before it. An empty prefix is "spillway_".
 func BucketSchema(d Dialect, prefix string) ([]string, error) {
-	result := bucketResultDDL
-	if d == MySQL { // has no RETURNING, so it needs no result
-		result = ""
-	}
-	return schema("BucketSchema", d, prefix, []string{"{bucket}", bucketTable(d, prefix), "{result}", result}, bucketDDL)
+	return schema("BucketSchema", d, prefix, bucketDDL)
 }
 
 // The table. Times are in nanoseconds since 1970. The columns from at_ns to other are a
@@ -26,21 +22,13 @@ const (
 	period_ns BIGINT NOT NULL,
 	capacity BIGINT NOT NULL,
 	until_ns BIGINT NOT NULL,
-	other VARCHAR(120) NOT NULL DEFAULT '',{result}
+	other VARCHAR(120) NOT NULL DEFAULT '',{result columns}
 	PRIMARY KEY (name, id)
 ){options}`
 	bucketResultDDL = `
 	taken_ns BIGINT NOT NULL,
 	granted BIGINT NOT NULL,`
 )
-
-// bucketTable returns the name of the table in quotes, for a valid dialect and prefix.
-func bucketTable(d Dialect, prefix string) string {
-	if prefix == "" {
-		prefix = defaultPrefix
-	}
-	return d.quote(prefix + "bucket")
-}
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
@@ -52,8 +40,8 @@ type bucketSQL struct {
 	takeSome             *manySQL // on PostgreSQL
 }
 
-func newBucketSQL(d Dialect, table string) bucketSQL {
-	t := newTexts(d, "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
+func newBucketSQL(d Dialect, prefix string) bucketSQL {
+	t := newTexts(d, prefix, "{ns}", "("+d.now()+" * 1000)",
 		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")
 	one := strings.NewReplacer("{burst}", "CAST(? AS bigint)", "{ahead}", "CAST(? AS bigint)")
 	s := bucketSQL{

@@ -13,7 +13,7 @@ import (
 // TestTakeRequest_args shows that each parameter gets its argument.
 func TestTakeRequest_args(t *testing.T) {
 	for d, mark := range map[Dialect]string{PostgreSQL: "$", SQLite: "?"} {
-		s := newBucketSQL(d, bucketTable(d, ""))
+		s := newBucketSQL(d, "")
 		for a, query := range map[bucket.Algorithm]string{bucket.Continuous: s.take, bucket.Fixed: s.takeFixed} {
 			l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
 			r := newTakeRequest([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})

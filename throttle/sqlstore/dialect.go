@@ -68,16 +68,28 @@ func (d Dialect) quote(name string) string {
 	return mark + strings.ReplaceAll(name, ".", mark+"."+mark) + mark
 }
 
-// replacements are pairs of a placeholder in a statement, and its text in this dialect.
-func (d Dialect) replacements() []string {
-	greatest, least, divide, bytes, alias := "GREATEST", "LEAST", "/", "bytea", "AS p "
+// words are pairs of a placeholder in a statement, and its text in this dialect.
+func (d Dialect) words() []string {
 	switch d {
-	case SQLite:
-		greatest, least, bytes = "max", "min", "BLOB"
-	case MySQL:
-		divide, alias = "DIV", ""
+	case PostgreSQL:
+		return []string{
+			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "/", "{as p}", "AS p ",
+			"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea", "{result columns}", bucketResultDDL,
+			"{options}", " WITH (fillfactor = 50)", "{record options}", "", // an update finds space on the page of its row
+		}
+	case MySQL: // has no RETURNING, so a bucket needs no result
+		return []string{
+			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "DIV", "{as p}", "",
+			"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)", "{data}", "LONGBLOB", "{result columns}", "",
+			"{options}", " ENGINE=InnoDB", "{record options}", " ENGINE=InnoDB",
+		}
+	default: // SQLite, in which a table WITHOUT ROWID is slow with large rows
+		return []string{
+			"{now}", d.now(), "{greatest}", "max", "{least}", "min", "{div}", "/", "{as p}", "AS p ",
+			"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB", "{result columns}", bucketResultDDL,
+			"{options}", " WITHOUT ROWID", "{record options}", "",
+		}
 	}
-	return []string{"{now}", d.now(), "{greatest}", greatest, "{least}", least, "{div}", divide, "{bytes}", bytes, "{as p}", alias}
 }
 
 // bind numbers the parameters for PostgreSQL. The statements have question marks, as other

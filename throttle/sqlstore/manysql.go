@@ -15,9 +15,10 @@ type texts struct {
 	names *strings.Replacer
 }
 
-// newTexts returns the texts of a dialect. The names are pairs of a placeholder in a statement, and its text.
-func newTexts(d Dialect, names ...string) texts {
-	return texts{d, strings.NewReplacer(append(d.replacements(), names...)...)}
+// newTexts returns the texts of a dialect, with the names of the tables that begin with a prefix. More are pairs of a
+// placeholder in a statement, and its text.
+func newTexts(d Dialect, prefix string, more ...string) texts {
+	return texts{d, strings.NewReplacer(slices.Concat(d.words(), tableNames(d, prefix), more)...)}
 }
 
 func (t texts) one(query string) string { return t.bind(t.names.Replace(query)) }

@@ -21,7 +21,7 @@ func FuzzIdentifier(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 			if checkPrefix("prefix", name) == nil && name != "" {
-				wantQuoted(t, newBreakerTables(d, name).lease, d.quote(name+"breaker_lease"), "breaker_lease")
+				wantQuoted(t, tableNames(d, name)[1], d.quote(name+"breaker_lease"), "breaker_lease")
 			}
 			c := goodConfig()
 			c.Table, c.TenantColumn, c.KeyColumn, c.TimeColumn, c.StatusColumn = name, name, name, name, name
@@ -80,7 +80,7 @@ func TestKeysAreParameters(t *testing.T) {
 // not in them.
 func TestNoStatementDependsOnTheSession(t *testing.T) {
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-		text := textsOf(newBreakerSQL(newBreakerTables(d, ""), d == PostgreSQL)) + textsOf(newBucketSQL(d, bucketTable(d, "")))
+		text := textsOf(newBreakerSQL(d, "", d == PostgreSQL)) + textsOf(newBucketSQL(d, ""))
 		for at := TimeInstant; at <= TimeUnixMicros; at++ {
 			c := goodConfig()
 			c.TenantColumn, c.ReporterColumn, c.TimeType = "tenant", "agent", at

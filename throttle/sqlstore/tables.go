@@ -1,11 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -57,27 +57,26 @@ func isIdentifier(name string, most int) bool {
 	return name != "" && len(name) <= most
 }
 
+// tableNames are pairs of a placeholder in a statement, and the name of a table in quotes, for a valid dialect and prefix.
+func tableNames(d Dialect, prefix string) (names []string) {
+	prefix = cmp.Or(prefix, defaultPrefix)
+	for _, table := range []string{"lease", "shard", "record", "probe"} {
+		names = append(names, "{"+table+"}", d.quote(prefix+"breaker_"+table))
+	}
+	return append(names, "{bucket}", d.quote(prefix+"bucket"))
+}
+
 // schema returns statements that create tables, or an error for an invalid dialect or prefix.
-func schema(owner string, d Dialect, prefix string, names []string, tables ...string) ([]string, error) {
+func schema(owner string, d Dialect, prefix string, tables ...string) ([]string, error) {
 	if err := d.validate(); err != nil {
 		return nil, err
 	}
 	if err := checkPrefix("prefix of "+owner, prefix); err != nil {
 		return nil, err
 	}
-	types := []string{"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea"}
-	options, records := " WITH (fillfactor = 50)", "" // an update finds space on the page of its row
-	switch d {
-	case MySQL:
-		types = []string{"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)", "{data}", "LONGBLOB"}
-		options, records = " ENGINE=InnoDB", " ENGINE=InnoDB"
-	case SQLite: // in which a table WITHOUT ROWID is slow with large rows
-		types = []string{"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB"}
-		options = " WITHOUT ROWID"
-	}
-	text := strings.NewReplacer(slices.Concat(names, types, []string{"{options}", options, "{record options}", records})...)
+	t := newTexts(d, prefix)
 	for i := range tables {
-		tables[i] = text.Replace(tables[i])
+		tables[i] = t.names.Replace(tables[i])
 	}
 	return tables, nil
 }
