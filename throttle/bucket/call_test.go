@@ -30,6 +30,19 @@ func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
 	return answers
 }
 
+// changed changes the answers of TakeMany.
+type changed struct {
+	many
+
+	change func(rs []store.Request, answers []store.Answer)
+}
+
+func (c changed) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	answers := c.many.TakeMany(ctx, rs)
+	c.change(rs, answers)
+	return answers
+}
+
 // TestCall_CarriesManyKeys checks that questions about several keys share store calls, and that
 // each caller gets the answer about its key.
 func TestCall_CarriesManyKeys(t *testing.T) {
@@ -125,7 +138,17 @@ func TestCall_SomeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: wrong{many{r}}, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
+		s := changed{many{r}, func(rs []store.Request, answers []store.Answer) {
+			for i, r := range rs {
+				switch r.Key {
+				case "error":
+					answers[i] = store.Answer{Err: errDown}
+				case "invalid":
+					answers[i] = store.Answer{Decision: bucket.Decision{Granted: 7}}
+				}
+			}
+		}}
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
 		for _, key := range []string{"a", "b"} {
 			go func() { _, _ = l.Decide(t.Context(), key) }()
 		}
@@ -142,22 +165,6 @@ func TestCall_SomeAnswers(t *testing.T) {
 		close(gate)
 		all.Wait()
 	})
-}
-
-// wrong is a store whose answers about some keys are wrong.
-type wrong struct{ many }
-
-func (w wrong) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	answers := w.many.TakeMany(ctx, rs)
-	for i, r := range rs {
-		switch r.Key {
-		case "error":
-			answers[i] = store.Answer{Err: errDown}
-		case "invalid":
-			answers[i] = store.Answer{Decision: bucket.Decision{Granted: 7}}
-		}
-	}
-	return answers
 }
 
 // TestCall_WaitsWhileTheStoreAnswers checks that callers wait for their turn, however long the line is,
@@ -210,10 +217,14 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 func TestCall_NotSent(t *testing.T) {
 	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &unsent{many: many{newRemote()}}
-			s.left.Store(failures)
-			gate := make(chan struct{})
-			s.set(gate, nil)
+			r, gate := newRemote(), make(chan struct{})
+			r.set(gate, nil)
+			var calls atomic.Int64
+			s := changed{many{r}, func(rs []store.Request, answers []store.Answer) {
+				if calls.Add(1) <= failures {
+					copy(answers, slices.Repeat([]store.Answer{{Err: store.ErrNotSent}}, len(rs)))
+				}
+			}}
 			l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1, OnFailure: bucket.FailClosed})
 			var all sync.WaitGroup
 			all.Go(func() { _, _ = l.Decide(t.Context(), "first") })
@@ -230,18 +241,4 @@ func TestCall_NotSent(t *testing.T) {
 			all.Wait()
 		})
 	}
-}
-
-// unsent is a store that has no connection for some calls.
-type unsent struct {
-	many
-
-	left atomic.Int64
-}
-
-func (s *unsent) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	if s.left.Add(-1) >= 0 {
-		return slices.Repeat([]store.Answer{{Err: store.ErrNotSent}}, len(rs))
-	}
-	return s.many.TakeMany(ctx, rs)
 }

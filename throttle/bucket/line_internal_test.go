@@ -15,18 +15,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// elsewhere is a store in memory that a limiter treats as remote.
-type elsewhere struct{ *MemoryStore }
-
-func (elsewhere) Cancelable() bool { return true }
-
 // fickle is a store that is slow at times, fails, and finds no connection. After all that, it has decided nothing.
 type fickle struct {
-	elsewhere
+	*MemoryStore
 
 	mu     sync.Mutex
 	random *rand.Rand
 }
+
+func (*fickle) Cancelable() bool { return true }
 
 func (m *fickle) mood(ctx context.Context) error {
 	m.mu.Lock()
@@ -66,7 +63,7 @@ func (m fickleMany) TakeMany(ctx context.Context, rs []store.Request) []store.An
 func TestLine_Random(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
-			m := &fickle{elsewhere: elsewhere{NewMemoryStore()}, random: rand.New(rand.NewPCG(seed, 1))}
+			m := &fickle{MemoryStore: NewMemoryStore(), random: rand.New(rand.NewPCG(seed, 1))}
 			var s store.Store = m
 			if seed%2 == 0 {
 				s = fickleMany{m}

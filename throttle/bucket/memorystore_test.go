@@ -1,51 +1,17 @@
 package bucket
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
-
-// daily is a limit whose buckets are not full again while a test runs.
-func daily() Limit { return Limit{Capacity: 10, Period: 24 * time.Hour} }
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-// TestMemoryStore_MemoryOfLongKeys uses long keys, and keys that are part of a longer string,
-// which must not be kept.
-func TestMemoryStore_MemoryOfLongKeys(t *testing.T) {
-	const keys, length, bound = 100, 64 << 10, 2 << 20
-	for name, part := range map[string]int{"long": length, "parts": 16} {
-		down := &moody{MemoryStore: NewMemoryStore(), err: errors.New("down")}
-		for asked, l := range map[string]*Limiter{
-			"the store":  Must(New(Config{Name: "x", Limit: daily()})),
-			"LocalShare": Must(New(Config{Name: "x", Store: down, OnFailure: LocalShare, OneByOne: true, Limit: daily()})),
-		} {
-			before := heap()
-			for i := range keys {
-				if d, err := l.Decide(t.Context(), strings.Repeat(fmt.Sprintf("%08d", i), length/8)[:part]); err != nil || !d.Allowed {
-					t.Fatalf("%s keys, %s: got %+v, %v want a token", name, asked, d, err)
-				}
-			}
-			if got := int64(heap()) - int64(before); got > bound {
-				t.Errorf("%s keys, %s: %d buckets take %d bytes want at most %d", name, asked, keys, got, bound)
-			}
-			runtime.KeepAlive(l)
-		}
-	}
-}
 
 // TestMemoryStore_BucketIDs checks that different keys have different IDs, also if a key is the ID
 // of another.
@@ -81,7 +47,7 @@ func emptied(t *testing.T, l Limit) (*MemoryStore, *memoryBucket) {
 // TestMemoryBucket_EarlierClockThanReset checks that a take finds a full bucket after a reset, though
 // it has read the clock before the reset.
 func TestMemoryBucket_EarlierClockThanReset(t *testing.T) {
-	limit := rated(daily())
+	limit := rated(Per(10, 24*time.Hour))
 	s, b := emptied(t, limit.Limit)
 	before := s.now()
 	if err := s.Reset(t.Context(), "k"); err != nil {
@@ -125,4 +91,39 @@ func TestMemoryStore_OneKey(t *testing.T) {
 			t.Errorf("%v: got %d tokens granted want at least %d and at most %d", l, got, l.Capacity, most)
 		}
 	}
+}
+
+// TestMemoryStore_ForgetsUnusedKeys checks that the memory store removes full buckets when their
+// number has doubled, and keeps the others.
+func TestMemoryStore_ForgetsUnusedKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewMemoryStore()
+		take := func(key string, l Limit) bool {
+			d, err := s.Take(context.Background(), store.Request{Key: key, Limit: l, Min: 1, Max: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Allowed
+		}
+		slow, fixed := Every(time.Hour), Limit{Capacity: 1, Refill: 1, Period: time.Hour, Algorithm: Fixed}
+		take("slow", slow)
+		take("fixed", fixed)
+		const seconds, each, most = 15, 1000, memoryShards * minSweep
+		for second := range seconds {
+			for i := range each {
+				take(fmt.Sprint(second, "/", i), Every(time.Second))
+			}
+			time.Sleep(time.Second)
+		}
+		got := 0
+		for i := range s.shards {
+			got += s.shards[i].size
+		}
+		if got > most+2*each {
+			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)
+		}
+		if take("slow", slow) || take("fixed", fixed) {
+			t.Error("a bucket that was not full was forgotten")
+		}
+	})
 }

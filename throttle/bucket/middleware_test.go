@@ -98,50 +98,6 @@ func TestMiddleware_TwoLimits(t *testing.T) {
 	}
 }
 
-// TestMiddleware_WithinThrottles checks that no response of the limiter counts as a rejection by the
-// server, whatever hides the ResponseWriter of the throttles.
-func TestMiddleware_WithinThrottles(t *testing.T) {
-	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-	_ = empty.Take(t.Context(), "", 1)
-	failing := bucket.Config{Store: newFailing(), Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2}
-	share, closed := limiter(t, failing), failing
-	closed.OnFailure = bucket.FailClosed
-	direct := func(h http.Handler) http.Handler { return h }
-	timed := func(h http.Handler) http.Handler { return http.TimeoutHandler(h, time.Minute, "") }
-	for _, tt := range []struct {
-		name   string
-		l      *bucket.Limiter
-		cost   int64
-		status int
-		want   string
-	}{
-		{"denied", empty, 1, http.StatusTooManyRequests, "ignored/shed"},
-		{"no answer", limiter(t, closed), 1, http.StatusServiceUnavailable, "ignored/shed"},
-		{"more than the local share", share, 3, http.StatusServiceUnavailable, "ignored/shed"},
-		{"too many", empty, 2, http.StatusRequestEntityTooLarge, "accepted/other"},
-		{"negative", empty, -1, http.StatusServiceUnavailable, "ignored/availability"},
-		{"served", limiter(t, bucket.Config{Limit: bucket.PerSecond(9)}), 1, http.StatusNoContent, "accepted/none"},
-	} {
-		for between, wrap := range map[string]func(http.Handler) http.Handler{"direct": direct, "TimeoutHandler": timed} {
-			h := bucket.Middleware(tt.l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }})(
-				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-			inner, outer := throttle.Must(throttle.New(throttle.Config{Name: "inner"})), throttle.Must(throttle.New(throttle.Config{Name: "outer"}))
-			for _, th := range []*throttle.Throttle{inner, outer} {
-				h = httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(wrap(h))
-			}
-			w := get(t, h)
-			if w.Code != tt.status {
-				t.Errorf("%s, %s: got status %d want %d", tt.name, between, w.Code, tt.status)
-			}
-			for _, th := range []*throttle.Throttle{inner, outer} {
-				if got := books(th); got != "1 "+tt.want {
-					t.Errorf("%s, %s: got %s want 1 %s", tt.name, between, got, tt.want)
-				}
-			}
-		}
-	}
-}
-
 // TestMiddleware_LateWithinThrottle checks that a request that was too late for the limiter counts
 // as a rejection by the server.
 func TestMiddleware_LateWithinThrottle(t *testing.T) {

@@ -1,51 +1,32 @@
-package bucket
+package bucket_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
-
-// moody is a memory store that fails if err is set.
-type moody struct {
-	*MemoryStore
-
-	err error
-}
-
-func (s *moody) Take(ctx context.Context, r store.Request) (Decision, error) {
-	if s.err != nil {
-		return Decision{}, s.err
-	}
-	return s.MemoryStore.Take(ctx, r)
-}
 
 // TestMiddleware_DoesNotShowKeys uses a name that contains a header, and secret keys. No response
 // contains them.
 func TestMiddleware_DoesNotShowKeys(t *testing.T) {
-	backing := &moody{MemoryStore: NewMemoryStore()}
-	l, err := New(Config{
-		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: backing, OnFailure: FailClosed, OneByOne: true,
-		Limit: Limit{Capacity: 1, Period: time.Hour}, StoreTimeout: time.Minute,
+	backing := newRemote()
+	l := limiter(t, bucket.Config{
+		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: backing, OnFailure: bucket.FailClosed,
+		Limit: bucket.Every(time.Hour), StoreTimeout: time.Minute,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler := Middleware(l, MiddlewareConfig{
+	handler := bucket.Middleware(l, bucket.MiddlewareConfig{
 		Key: func(r *http.Request) string { return "secret " + r.URL.Path }, Cost: func(r *http.Request) int64 { return r.ContentLength },
 	})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	seen := map[int]bool{}
 	for _, cost := range []string{"a", "a", "aa", ""} {
 		if cost == "" {
-			backing.err = errors.New("down")
+			backing.set(nil, errDown)
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/<script>", strings.NewReader(cost))
 		w := httptest.NewRecorder()
@@ -69,37 +50,32 @@ func TestMiddleware_DoesNotShowKeys(t *testing.T) {
 	}
 }
 
-// TestMemoryStore_ForgetsUnusedKeys checks that the memory store removes full buckets when their
-// number has doubled, and keeps the others.
-func TestMemoryStore_ForgetsUnusedKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewMemoryStore()
-		take := func(key string, l Limit) bool {
-			d, err := s.Take(context.Background(), store.Request{Key: key, Limit: l, Min: 1, Max: 1})
-			if err != nil {
-				t.Fatal(err)
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestMemoryStore_MemoryOfLongKeys uses long keys, and keys that are part of a longer string,
+// which must not be kept.
+func TestMemoryStore_MemoryOfLongKeys(t *testing.T) {
+	const keys, length, bound = 100, 64 << 10, 2 << 20
+	for name, part := range map[string]int{"long": length, "parts": 16} {
+		for asked, l := range map[string]*bucket.Limiter{
+			"the store":  limiter(t, bucket.Config{Limit: bucket.Per(10, 24*time.Hour)}),
+			"LocalShare": limiter(t, bucket.Config{Store: newFailing(), Limit: bucket.Per(10, 24*time.Hour)}),
+		} {
+			before := heap()
+			for i := range keys {
+				if d, err := l.Decide(t.Context(), strings.Repeat(fmt.Sprintf("%08d", i), length/8)[:part]); err != nil || !d.Allowed {
+					t.Fatalf("%s keys, %s: got %+v, %v want a token", name, asked, d, err)
+				}
 			}
-			return d.Allowed
-		}
-		slow, fixed := Every(time.Hour), Limit{Capacity: 1, Refill: 1, Period: time.Hour, Algorithm: Fixed}
-		take("slow", slow)
-		take("fixed", fixed)
-		const seconds, each, most = 15, 1000, memoryShards * minSweep
-		for second := range seconds {
-			for i := range each {
-				take(fmt.Sprint(second, "/", i), Every(time.Second))
+			if got := int64(heap()) - int64(before); got > bound {
+				t.Errorf("%s keys, %s: %d buckets take %d bytes want at most %d", name, asked, keys, got, bound)
 			}
-			time.Sleep(time.Second)
+			runtime.KeepAlive(l)
 		}
-		got := 0
-		for i := range s.shards {
-			got += s.shards[i].size
-		}
-		if got > most+2*each {
-			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)
-		}
-		if take("slow", slow) || take("fixed", fixed) {
-			t.Error("a bucket that was not full was forgotten")
-		}
-	})
+	}
 }

@@ -93,6 +93,36 @@ func TestLocalShare_AnswersOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestLocalShare_LongPeriod checks that the period of a share does not overflow, and that the share comes back at its
+// part of the rate.
+func TestLocalShare_LongPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const day = 24 * time.Hour
+		for _, c := range []struct {
+			limit    bucket.Limit
+			replicas int
+		}{{bucket.Per(1000, 366*day), 300}, {bucket.Per(1e6, 30*day), 5000}, {bucket.Per(1e6, day), 200_000}} {
+			l := limiter(t, bucket.Config{Store: newFailing(), Limit: c.limit, Replicas: c.replicas})
+			share, granted := c.limit.Capacity/int64(c.replicas), int64(0)
+			for range 3 * share {
+				d, err := l.Decide(t.Context(), "k")
+				if err != nil || d.RetryAfter < 0 || d.ResetAfter < 0 {
+					t.Errorf("%+v, %v", d, err)
+					break
+				}
+				granted += d.Granted
+			}
+			if granted != share {
+				t.Errorf("%+v of %d: %d granted, want the share of %d", c.limit, c.replicas, granted, share)
+			}
+			time.Sleep(c.limit.Period / 3)
+			if d, _ := l.Peek(t.Context(), "k"); d.Remaining > share/3+1 {
+				t.Errorf("%+v of %d: %d came back in a third of the period, want a third of %d", c.limit, c.replicas, d.Remaining, share)
+			}
+		}
+	})
+}
+
 // TestLocalShare_LargestLimit: a limit that stands for "no limit".
 func TestLocalShare_LargestLimit(t *testing.T) {
 	l := limiter(t, bucket.Config{

@@ -60,48 +60,6 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLocalShare_LongPeriod checks that the period of a share does not overflow.
-func TestLocalShare_LongPeriod(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, c := range []struct {
-			limit    bucket.Limit
-			replicas int
-		}{
-			{bucket.Limit{Capacity: 1000, Refill: 1000, Period: 366 * 24 * time.Hour}, 300},
-			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 30 * 24 * time.Hour}, 5000},
-			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 24 * time.Hour}, 200_000},
-		} {
-			store := newFailing()
-			l := limiter(t, bucket.Config{Store: store, Limit: c.limit, OnFailure: bucket.LocalShare, Replicas: c.replicas})
-			share, granted := c.limit.Capacity/int64(c.replicas), int64(0)
-			for range 3 * share {
-				d, err := l.Decide(t.Context(), "k")
-				if err != nil || d.RetryAfter < 0 || d.ResetAfter < 0 {
-					t.Errorf("%+v, %v", d, err)
-					break
-				}
-				granted += d.Granted
-			}
-			if granted != share {
-				t.Errorf("%+v of %d: %d granted, want the share of %d", c.limit, c.replicas, granted, share)
-			}
-		}
-	})
-}
-
-func TestLocalShare_Refill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFailing()
-		limit := bucket.Limit{Capacity: 366, Refill: 366, Period: 366 * 24 * time.Hour} // one a day
-		l := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
-		_, _ = l.DecideAtMost(t.Context(), "k", 122)
-		time.Sleep(30 * 24 * time.Hour)
-		if d, _ := l.Peek(t.Context(), "k"); d.Remaining > 10 {
-			t.Errorf("%d came back in 30 days, want a third of 30", d.Remaining)
-		}
-	})
-}
-
 // TestStore_PausesAfterFailures checks that the policy decides at once during a pause, and that
 // the store is called after it.
 func TestStore_PausesAfterFailures(t *testing.T) {
