@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestBatcher_SharesStoreCalls sends requests while a store call is in flight. They share the next
@@ -107,36 +106,4 @@ func leaving(t *testing.T, store *remote, l *bucket.Limiter, answer error, calle
 	}
 	store.set(nil, nil)
 	return string(got)
-}
-
-// TestBatch_AllLeave lets all callers of a batch leave while they wait for the call before it. The key and
-// the store serve later callers.
-func TestBatch_AllLeave(t *testing.T) {
-	for name, wrap := range map[string]func(*remote) store.Store{
-		"one key in a call": func(r *remote) store.Store { return r }, "many": func(r *remote) store.Store { return many{r} },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			r := newRemote()
-			l := limiter(t, bucket.Config{Store: wrap(r), Limit: bucket.PerSecond(100), OnFailure: bucket.FailClosed, MaxCalls: 2})
-			for range 10 {
-				gate := make(chan struct{})
-				r.set(gate, nil)
-				ctx, cancel := context.WithCancel(t.Context())
-				for _, of := range []context.Context{t.Context(), ctx, ctx} {
-					go func() { _, _ = l.Decide(of, "k") }()
-					synctest.Wait()
-				}
-				cancel()
-				synctest.Wait()
-				close(gate)
-				synctest.Wait()
-			}
-			r.set(nil, nil)
-			for _, key := range []string{"k", "other"} {
-				if err := l.Take(t.Context(), key, 1); err != nil {
-					t.Errorf("key %s, after all callers of some batches have left: %v", key, err)
-				}
-			}
-		})
-	}
 }

@@ -36,7 +36,7 @@ func TestLease_ServesLaterRequests(t *testing.T) {
 			if i%11 == 0 {
 				want = bucket.SourceStore
 			}
-			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want || d.ResetAfter == 0 {
 				t.Errorf("request %d: %+v, %v", i, d, err)
 			}
 		}
@@ -145,18 +145,6 @@ func TestLease_DoesNotUseALocalShare(t *testing.T) {
 		}
 		if s := l.Stats(); s.FailedOpen != 1000 || s.FailedClosed != 500 {
 			t.Errorf("stats %+v, want all of the capacity granted", s)
-		}
-	})
-}
-
-// TestLease_ResetAfter checks that a decision of a lease does not report a full bucket.
-func TestLease_ResetAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := leasing(t, newRemote())
-		_, _ = l.DecideN(t.Context(), "k", 900)
-		_, _ = l.Decide(t.Context(), "k")
-		if d, _ := l.Decide(t.Context(), "k"); d.Source == bucket.SourceLease && d.ResetAfter == 0 {
-			t.Errorf("%+v", d)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -62,8 +63,8 @@ func TestTakeMany(t *testing.T) {
 	}
 }
 
-// TestTakeMany_AnotherLimit wants one more pipeline for all buckets whose level is of another limit, and
-// one more for each round of lost races.
+// TestTakeMany_AnotherLimit wants one more pipeline for all buckets whose level is of another limit, and one more for
+// each round of lost races. A request that loses all is denied: an error would make the limiter decide alone.
 func TestTakeMany_AnotherLimit(t *testing.T) {
 	const level = "0000000000000000000 c300000000 5 0 0"
 	races, swap := map[string]int{"b": 0, "c": 2, "d": maxSwaps}, newBucketScripts().swap.Hash()
@@ -85,10 +86,14 @@ func TestTakeMany_AnotherLimit(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d"} {
 		rs = append(rs, bucketstore.Request{Key: key, Limit: bucket.PerSecond(5), Min: 1, Max: 1})
 	}
-	for i, a := range newBucket(t, s).TakeMany(t.Context(), rs) {
+	answers := newBucket(t, s).TakeMany(t.Context(), rs)
+	for i, a := range answers {
 		if a.Err != nil || a.Decision.Allowed != (i < 3) || a.Decision.Limit != 5 {
 			t.Errorf("%s: got %+v", rs[i].Key, a)
 		}
+	}
+	if got, want := answers[3].Decision, (bucket.Decision{Limit: 5, RetryAfter: time.Millisecond, ResetAfter: 200 * time.Millisecond}); got != want {
+		t.Errorf("d: got %+v want %+v", got, want)
 	}
 	if want := 4 + 3 + 2 + 2 + maxSwaps - 3; !slices.Equal(s.pipes, []int{4, 3, 2, 2}) || len(s.asked) != want {
 		t.Errorf("got pipelines of %v and %d commands want 4, 3, 2, 2, and %d", s.pipes, len(s.asked), want)

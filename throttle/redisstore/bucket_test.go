@@ -65,18 +65,6 @@ func TestBucketUnexpectedReplies(t *testing.T) {
 	}
 }
 
-// TestBucketLosesRaces wants a denial if other processes always change the bucket first: an error would make the limiter decide alone.
-func TestBucketLosesRaces(t *testing.T) {
-	s := says([]any{"0", "1", "0000000000000000000 c300000000 5 0 0"}) // of another limit
-	d, err := newBucket(t, s).Take(t.Context(), bucketstore.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 1, Max: 1})
-	if want := (bucket.Decision{Limit: 5, RetryAfter: time.Millisecond, ResetAfter: 200 * time.Millisecond}); err != nil || d != want {
-		t.Errorf("got %+v, error %v want %+v", d, err, want)
-	}
-	if len(s.asked) != 1+maxSwaps {
-		t.Errorf("got %d scripts want %d", len(s.asked), 1+maxSwaps)
-	}
-}
-
 // TestBucketLevels wants every level to be read as it was written, and everything else to be a full bucket.
 func TestBucketLevels(t *testing.T) {
 	const most = math.MaxInt64
