@@ -100,7 +100,8 @@
 // bucket since, the statement runs again.
 //
 // The only clock is that of the database, in UTC. A Take reads it once, before it waits for
-// the row's lock. After a wait the time is old, which makes the bucket stricter. The clock counts
+// the row's lock. After a wait the time is old, which makes the bucket stricter. On MySQL, a TakeMany that
+// has waited for more than half a second reads it again. The clock counts
 // microseconds (SQLite: milliseconds), but intervals and levels are in nanoseconds, so no rate is
 // rounded. If the interval of tokens is shorter than a tick of the clock, the tokens of a tick come
 // back together. RetryAfter is rounded up to whole ticks, so it is never too short.
