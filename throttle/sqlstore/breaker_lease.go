@@ -60,10 +60,8 @@ func (b *Breaker) lease(ctx context.Context) (lease breakerstore.Lease, valid bo
 
 // Resign implements [breakerstore.Store].
 func (b *Breaker) Resign(ctx context.Context, l breakerstore.Lease) error {
-	if _, err := b.db.ExecContext(ctx, b.sql.resign, b.name, []byte(l.Owner), int64(l.Term)); err != nil {
-		return stepFailed("resign", err)
-	}
-	return nil
+	_, err := b.db.ExecContext(ctx, b.sql.resign, b.name, []byte(l.Owner), int64(l.Term))
+	return stepFailed("resign", err)
 }
 
 // sweep deletes the rows of probes whose period is over, at most once per sweepEvery. Only the

@@ -109,7 +109,7 @@ func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (grant
 			// for the lock for busy_timeout at most.
 			ctx = context.WithoutCancel(ctx)
 		}
-		return scanCounts(b.db.QueryContext(ctx, b.sql.probe.of(n), args...))
+		return counts(ctx, b.db, b.sql.probe.of(n), args)
 	}
 	err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
 		none := b.probeArgs(pending, func(pendingProbe) (used, granted int) { return 0, 0 })
@@ -120,7 +120,7 @@ func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (grant
 		for _, p := range pending {
 			args = append(args, p.id[:], int64(p.generation))
 		}
-		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used.of(n), args...))
+		used, err := counts(ctx, tx, b.sql.used.of(n), args)
 		if err != nil {
 			return err
 		}
@@ -136,31 +136,29 @@ func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (grant
 }
 
 // probeArgs returns the arguments of a statement that inserts a row for each request.
-func (b *Breaker) probeArgs(pending []pendingProbe, counts func(pendingProbe) (used, granted int)) []any {
+func (b *Breaker) probeArgs(pending []pendingProbe, count func(pendingProbe) (used, granted int)) []any {
 	args := make([]any, 0, 8*len(pending))
 	for _, p := range pending {
-		used, granted := counts(p)
+		used, granted := count(p)
 		args = append(args, b.name, p.id[:], int64(p.generation), p.begins, p.ends, p.budget, used, granted)
 	}
 	return args
 }
 
-func scanCounts(rows *sql.Rows, err error) (map[probeKey]int, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	counts := map[probeKey]int{}
-	for rows.Next() {
+// counts runs a query that returns a number for each probe.
+func counts(ctx context.Context, db rowsQuerier, query string, args []any) (map[probeKey]int, error) {
+	all := map[probeKey]int{}
+	err := eachRow(ctx, db, query, args, func(rows *sql.Rows) error {
 		var id []byte
 		var generation int64
 		var n int
 		if err := rows.Scan(&id, &generation, &n); err != nil {
-			return nil, err
+			return err
 		}
 		key := probeKey{generation: uint64(generation)}
 		copy(key.id[:], id)
-		counts[key] = n
-	}
-	return counts, rows.Err()
+		all[key] = n
+		return nil
+	})
+	return all, err
 }

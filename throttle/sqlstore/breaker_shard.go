@@ -14,23 +14,19 @@ import (
 // Versions implements [breakerstore.Store]. It runs one statement.
 func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 	var v breakerstore.Versions
-	rows, err := b.db.QueryContext(ctx, b.sql.versions, b.name)
-	if err != nil {
-		return v, stepFailed("versions", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := eachRow(ctx, b.db, b.sql.versions, []any{b.name}, func(rows *sql.Rows) error {
 		var now int64
 		var shard, epoch, number sql.NullInt64 // NULL if there are no shards
 		if err := rows.Scan(&now, &shard, &epoch, &number); err != nil {
-			return breakerstore.Versions{}, stepFailed("versions", err)
+			return err
 		}
 		v.Now = time.UnixMicro(now).UTC()
 		if shard.Valid && shard.Int64 >= 0 && shard.Int64 < breakerstore.NumShards {
 			v.Shards[shard.Int64] = breakerstore.Version{Epoch: uint64(epoch.Int64), Number: uint64(number.Int64)}
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return breakerstore.Versions{}, stepFailed("versions", err)
 	}
 	return v, nil
@@ -64,12 +60,7 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 }
 
 func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, args []any) error {
-	rows, err := b.db.QueryContext(ctx, b.sql.load.of(len(args)-1), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return eachRow(ctx, b.db, b.sql.load.of(len(args)-1), args, func(rows *sql.Rows) error {
 		var shard int
 		var epoch, number int64
 		var id, data []byte
@@ -78,17 +69,17 @@ func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, a
 		}
 		s := found[shard]
 		if s == nil {
-			continue
+			return nil
 		}
 		s.Version = breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}
 		var record breakerstore.StoredRecord
 		if copy(record.ID[:], id) < len(record.ID) || len(id) > len(record.ID) {
-			continue // the shard has no records, or the row has another form
+			return nil // the shard has no records, or the row has another form
 		}
 		record.Data = append([]byte{}, data...) // empty data must not be nil
 		s.Records = append(s.Records, record)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 const (

@@ -98,20 +98,16 @@ func (b *Bucket) Return(ctx context.Context, key string, _ bucket.Limit, n int64
 	if n <= 0 {
 		return ctx.Err()
 	}
-	if _, err := b.exec(ctx, b.sql.giveBack, n, n, b.name, bucketID(key)); err != nil {
-		return stepFailed("return", err)
-	}
-	return nil
+	_, err := b.exec(ctx, b.sql.giveBack, n, n, b.name, bucketID(key))
+	return stepFailed("return", err)
 }
 
 // Reset implements [bucketstore.Store]. It deletes the row. A request that waits for the row at
 // that moment counts the bucket as full since the request began. It can grant tokens again that
 // came back while it waited.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
-	if _, err := b.exec(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
-		return stepFailed("reset", err)
-	}
-	return nil
+	_, err := b.exec(ctx, b.sql.reset, b.name, bucketID(key))
+	return stepFailed("reset", err)
 }
 
 // bucketID returns the ID of a key in the table. A hashed ID is longer than any unchanged key, so
@@ -126,8 +122,9 @@ func bucketID(key string) []byte {
 
 // querier is a pool of connections, or one connection.
 type querier interface {
+	rowsQuerier
+
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
 }

@@ -110,22 +110,19 @@ func (b *Bucket) lock(ctx context.Context, tx *sql.Tx, ids [][]byte, rows map[st
 		list[i] = []any{id}
 	}
 	begun := time.Now()
-	found, err := tx.QueryContext(ctx, b.sql.lock.of(len(ids)), append([]any{b.name}, b.sql.lock.args(list)...)...)
-	if err != nil {
-		return 0, err
-	}
-	defer found.Close()
-	for found.Next() {
+	args := append([]any{b.name}, b.sql.lock.args(list)...)
+	err = eachRow(ctx, tx, b.sql.lock.of(len(ids)), args, func(found *sql.Rows) error {
 		var id []byte
 		var r levelRow
 		if err := found.Scan(r.targets(&id, &r.now)...); err != nil {
-			return 0, err
+			return err
 		}
 		level := r.level()
 		*rows[string(id)] = lockedRow{level, level, true}
 		now = max(now, r.now)
-	}
-	if err := found.Err(); err != nil || now > 0 && !b.isOld(begun) {
+		return nil
+	})
+	if err != nil || now > 0 && !b.isOld(begun) {
 		return now, err
 	}
 	err = tx.QueryRowContext(ctx, b.sql.clock).Scan(&now)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -55,18 +56,12 @@ type takenRow struct {
 }
 
 func (b *Bucket) queryTaken(ctx context.Context, db querier, args [][]any) ([]takenRow, error) {
-	result, err := db.QueryContext(ctx, b.sql.takeSome.of(len(args)), b.sql.takeSome.args(args)...)
-	if err != nil {
-		return nil, err
-	}
-	defer result.Close()
 	rows := make([]takenRow, 0, len(args))
-	for result.Next() {
+	err := eachRow(ctx, db, b.sql.takeSome.of(len(args)), b.sql.takeSome.args(args), func(result *sql.Rows) error {
 		var row takenRow
-		if err := result.Scan(row.targets(&row.id, &row.now, &row.granted)...); err != nil {
-			return nil, err
-		}
+		err := result.Scan(row.targets(&row.id, &row.now, &row.granted)...)
 		rows = append(rows, row)
-	}
-	return rows, result.Err()
+		return err
+	})
+	return rows, err
 }

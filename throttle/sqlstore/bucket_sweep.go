@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -61,24 +62,21 @@ func (b *Bucket) sweepFrom(ctx context.Context, after []byte) (batch sweepBatch,
 func (b *Bucket) scan(ctx context.Context, after []byte) (sweepBatch, error) {
 	return run(ctx, b, func(ctx context.Context, db querier) (s sweepBatch, err error) {
 		s.last = after
-		rows, err := db.QueryContext(ctx, b.sql.scan, int64(fullFor), b.name, after, rowsPerStatement)
-		if err != nil {
-			return s, err
-		}
-		defer rows.Close()
 		n := 0
-		for ; rows.Next(); n++ {
+		err = eachRow(ctx, db, b.sql.scan, []any{int64(fullFor), b.name, after, rowsPerStatement}, func(rows *sql.Rows) error {
 			var full int
 			var id []byte
 			if err := rows.Scan(&id, &full); err != nil {
-				return s, err
+				return err
 			}
 			if s.last = id; full != 0 {
 				s.full = append(s.full, id)
 			}
-		}
+			n++
+			return nil
+		})
 		s.end = n < rowsPerStatement
-		return s, rows.Err()
+		return s, err
 	})
 }
 

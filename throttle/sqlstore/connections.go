@@ -155,10 +155,7 @@ func (c *connections) warm(ctx context.Context) error {
 // Warm implements [bucketstore.Warmer]. It opens as many connections as the pool may have, up to
 // 16.
 func (b *Bucket) Warm(ctx context.Context) error {
-	if err := b.connections.warm(ctx); err != nil {
-		return stepFailed("warm", err)
-	}
-	return nil
+	return stepFailed("warm", b.connections.warm(ctx))
 }
 
 // Check implements [bucketstore.Checker]. It returns an error if the pool has no bound.

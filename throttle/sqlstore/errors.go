@@ -15,8 +15,11 @@ var ErrNoTables = errors.New("sqlstore: " + tablesMissing)
 
 var errNoDB = errors.New("sqlstore: db is nil")
 
-// stepFailed returns the error of a step of a store. It wraps the driver's error.
+// stepFailed returns the error of a step of a store, which wraps the driver's error, or nil if that is nil.
 func stepFailed(step string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if isTableMissing(err) {
 		return &noTablesError{step: step, err: err}
 	}

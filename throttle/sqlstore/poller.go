@@ -106,12 +106,8 @@ func (c *PollerConfig) checkOutcome() error {
 		return errors.New("sqlstore: PollerConfig.SucceededIf does not work with StatusColumn: want values in Succeeded")
 	case status && len(c.Failed) == 0:
 		return errors.New("sqlstore: PollerConfig.Failed is missing: want the values of StatusColumn that mean a failed delivery")
-	case !status && len(c.Failed) > 0 && len(c.Succeeded) > 0:
+	case !status && len(c.Failed)+len(c.Succeeded) > 0:
 		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Failed and Succeeded")
-	case !status && len(c.Failed) > 0:
-		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Failed")
-	case !status && len(c.Succeeded) > 0:
-		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Succeeded")
 	case c.FailedIf == "" && c.SucceededIf != "":
 		return errors.New("sqlstore: PollerConfig.FailedIf is required with SucceededIf")
 	case !status && c.FailedIf == "":
@@ -134,24 +130,20 @@ func (p *Poller) Poll(ctx context.Context, q breaker.PollQuery) (map[breaker.Key
 }
 
 func (p *Poller) run(ctx context.Context, query string, args []any) (map[breaker.Key]breaker.PollResult, error) {
-	rows, err := p.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	results := map[breaker.Key]breaker.PollResult{}
-	for rows.Next() {
+	err := eachRow(ctx, p.db, query, args, func(rows *sql.Rows) error {
 		var tenant, id string
 		var failures sql.NullFloat64 // NULL if no delivery has a result
 		var ended, reporters int
 		if err := rows.Scan(&tenant, &id, &failures, &ended, &reporters); err != nil {
-			return nil, err
+			return err
 		}
 		results[breaker.Key{Tenant: tenant, ID: id}] = breaker.PollResult{
 			Failures: failures.Float64, Successes: float64(ended) - failures.Float64, Reporters: reporters,
 		}
-	}
-	return results, rows.Err()
+		return nil
+	})
+	return results, err
 }
 
 // Query returns the query of Poll, and its parameters. Run it with EXPLAIN to see whether it uses

@@ -84,29 +84,14 @@ func schema(owner string, d Dialect, prefix string, tables ...string) ([]string,
 // createSchema creates the tables of a store, unless a query that names them succeeds: a service often
 // has no permission to create tables.
 func createSchema(ctx context.Context, db *sql.DB, d Dialect, prefix, query string, schema func(Dialect, string) ([]string, error)) error {
-	if hasTables(ctx, db, query) {
+	if eachRow(ctx, db, query, nil, func(*sql.Rows) error { return nil }) == nil {
 		return nil
 	}
 	statements, err := schema(d, prefix)
 	if err != nil {
 		return err
 	}
-	if err := createTables(ctx, db, d, prefix, statements); err != nil {
-		return stepFailed("create schema", err)
-	}
-	return nil
-}
-
-// hasTables reports whether the query succeeds. The query names all tables and returns no rows.
-func hasTables(ctx context.Context, db *sql.DB, query string) bool {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return false
-	}
-	defer rows.Close()
-	for rows.Next() { // Err returns an error only after Next
-	}
-	return rows.Err() == nil
+	return stepFailed("create schema", createTables(ctx, db, d, prefix, statements))
 }
 
 // createTables runs the statements. In PostgreSQL, CREATE TABLE IF NOT EXISTS fails if another
