@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"encoding/hex"
 	"net/url"
 	"strconv"
@@ -40,11 +41,8 @@ func NewBreaker(client redis.UniversalClient, c BreakerConfig) (*Breaker, error)
 	if err := checkClient(client, "two leaders could be elected"); err != nil {
 		return nil, err
 	}
-	if c.Prefix == "" {
-		c.Prefix = defaultPrefix
-	}
 	return &Breaker{
-		client: client, keys: newBreakerKeys(c.Prefix, c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter,
+		client: client, keys: newBreakerKeys(cmp.Or(c.Prefix, defaultPrefix), c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter,
 	}, nil
 }
 

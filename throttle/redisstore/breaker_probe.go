@@ -17,7 +17,7 @@ const probesPerCall = 256
 // uses. It never grants more than the budget.
 func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("redisstore: probe: %w", err)
+		return nil, failed("probe", "", err)
 	}
 	for i, r := range requests {
 		if r.Every <= 0 {
@@ -28,7 +28,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 	for chunk := range slices.Chunk(requests, probesPerCall) {
 		granted, err := b.probe(ctx, chunk)
 		if err != nil {
-			return nil, fmt.Errorf("redisstore: probe: %s*: %w", b.keys.probes, err)
+			return nil, failed("probe", b.keys.probes+"*", err)
 		}
 		grants = append(grants, granted...)
 	}

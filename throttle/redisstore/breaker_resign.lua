@@ -3,4 +3,4 @@ local lease = redis.call('HMGET', KEYS[1], 'owner', 'term')
 if lease[1] == ARGV[1] and lease[2] == ARGV[2] then
   redis.call('HSET', KEYS[1], 'until', '0')
 end
-return 1
+return {}

@@ -19,18 +19,18 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 	pipe := b.client.Pipeline()
 	for i, shard := range shards {
 		if err := checkShard(shard); err != nil {
-			return nil, fmt.Errorf("redisstore: load: %w", err)
+			return nil, failed("load", "", err)
 		}
 		commands[i] = pipe.HGetAll(ctx, b.keys.shards[shard])
 	}
 	if err := b.exec(ctx, pipe); err != nil {
-		return nil, fmt.Errorf("redisstore: load: %w", err)
+		return nil, failed("load", "", err)
 	}
 	loaded := make([]breakerstore.Shard, len(shards))
 	for i, shard := range shards {
 		fields, err := commands[i].Result()
 		if err != nil {
-			return nil, fmt.Errorf("redisstore: load: %s: %w", b.keys.shards[shard], err)
+			return nil, failed("load", b.keys.shards[shard], err)
 		}
 		loaded[i] = parseShard(shard, fields)
 	}
@@ -58,20 +58,16 @@ func parseShard(index int, fields map[string]string) breakerstore.Shard {
 }
 
 // Apply implements [breakerstore.Store].
-func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
+func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (version breakerstore.Version, err error) {
 	if err := checkShard(batch.Shard); err != nil {
-		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %w", err)
+		return version, failed("apply", "", err)
 	}
 	key := b.keys.shards[batch.Shard]
 	reply, err := run(ctx, b.client, b.scripts.apply, []string{key}, b.applyArgs(batch)...)
-	if err != nil {
-		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
+	if err == nil {
+		version, err = parseApplied(reply)
 	}
-	version, err := parseApplied(reply)
-	if err != nil {
-		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
-	}
-	return version, nil
+	return version, failed("apply", key, err)
 }
 
 func (b *Breaker) applyArgs(batch breakerstore.Batch) []any {
@@ -146,21 +142,19 @@ func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 		fields[i] = pipe.HGet(ctx, b.keys.shards[i], versionField)
 	}
 	if err := b.exec(ctx, pipe); err != nil {
-		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
+		return breakerstore.Versions{}, failed("versions", "", err)
 	}
 	var v breakerstore.Versions
 	for i, field := range fields {
 		text, err := field.Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.shards[i], err)
+			return breakerstore.Versions{}, failed("versions", b.keys.shards[i], err)
 		}
 		v.Shards[i], _ = parseVersion(text)
 	}
 	var err error
-	if v.Now, err = b.now(ctx, clock); err != nil {
-		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.lease, err)
-	}
-	return v, nil
+	v.Now, err = b.now(ctx, clock)
+	return v, failed("versions", b.keys.lease, err)
 }
 
 // now returns the server's time from the reply to the clock script. A pipeline cannot send the

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,7 +41,7 @@ func (b *Breaker) watchError(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	return fmt.Errorf("redisstore: watch: %s: %w", b.keys.change, err)
+	return failed("watch", b.keys.change, err)
 }
 
 // isChange reports whether a message is a change or the start of a subscription, and not the reply

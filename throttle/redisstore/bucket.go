@@ -1,10 +1,10 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 
 	"github.com/redis/go-redis/v9"
@@ -75,10 +75,7 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	if err := checkClient(client, "its buckets would all be full"); err != nil {
 		return nil, err
 	}
-	if c.Prefix == "" {
-		c.Prefix = defaultPrefix
-	}
-	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
+	return &Bucket{client: client, prefix: bucketPrefix(cmp.Or(c.Prefix, defaultPrefix), c.Name), scripts: newBucketScripts()}, nil
 }
 
 // Reset implements [bucketstore.Store]. It is one DEL.
@@ -88,10 +85,7 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	if err == nil {
 		err = b.client.Del(ctx, key).Err()
 	}
-	if err != nil {
-		return fmt.Errorf("redisstore: reset: %s: %w", key, contextError(ctx, err))
-	}
-	return nil
+	return failed("reset", key, contextError(ctx, err))
 }
 
 // Cancelable implements [bucketstore.Cancelable]. It returns the client's ContextTimeoutEnabled,

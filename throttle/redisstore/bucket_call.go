@@ -130,7 +130,7 @@ func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucke
 	for i, r := range rs {
 		r.Limit = r.Limit.WithDefaults()
 		if err := checkRequest(r); err != nil {
-			answers[i].Err = fmt.Errorf("redisstore: take: %w", err)
+			answers[i].Err = failed("take", "", err)
 			continue
 		}
 		script, args := b.scripts.takeArgs(r)
@@ -156,7 +156,7 @@ func taken(r bucketstore.Request, d bucket.Decision, c *bucketCall) bucketstore.
 	case errors.Is(c.err, errLostRaces): // an error would make the limiter decide without the store
 		d = bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: max(d.RetryAfter, time.Millisecond), ResetAfter: d.ResetAfter}
 	case c.err != nil:
-		return bucketstore.Answer{Err: fmt.Errorf("redisstore: take: %s: %w", c.key, c.err)}
+		return bucketstore.Answer{Err: failed("take", c.key, c.err)}
 	default:
 		d.RetryAfter = roundUp(d.RetryAfter)
 	}
@@ -167,14 +167,12 @@ func taken(r bucketstore.Request, d bucket.Decision, c *bucketCall) bucketstore.
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	l = l.WithDefaults()
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("redisstore: return: %w", err)
+		return failed("return", "", err)
 	}
 	n = max(0, n)
 	c := bucketCall{key: b.key(key), script: b.scripts.giveBack, args: []any{min(n, exact)}, step: func(v bucketstore.Level, now int64) bucketstore.Level {
 		return v.Return(l, now, n)
 	}}
-	if b.call(ctx, &c); c.err != nil {
-		return fmt.Errorf("redisstore: return: %s: %w", c.key, c.err)
-	}
-	return nil
+	b.call(ctx, &c)
+	return failed("return", c.key, c.err)
 }

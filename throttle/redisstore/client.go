@@ -118,15 +118,15 @@ func run(ctx context.Context, client redis.UniversalClient, script *redis.Script
 		return nil, err
 	}
 	reply, err := script.Run(ctx, client, keys, args...).Slice()
-	if err != nil {
-		return nil, contextError(ctx, err)
-	}
-	return reply, nil
+	return reply, contextError(ctx, err)
 }
 
 // contextError adds the error of the context to err if the context has ended. A socket returns
 // another error, and may return it a moment before the context ends.
 func contextError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	ended := ctx.Err()
 	if deadline, ok := ctx.Deadline(); ended == nil && ok && !time.Now().Before(deadline) {
 		ended = context.DeadlineExceeded
@@ -135,6 +135,17 @@ func contextError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ended, err)
 	}
 	return err
+}
+
+// failed returns the error of a step, or nil if err is nil. Key is the key of Redis, if the step has one.
+func failed(step, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if key != "" {
+		step += ": " + key
+	}
+	return fmt.Errorf("redisstore: %s: %w", step, err)
 }
 
 // errReply means that a script returned a reply of an unexpected form.
