@@ -137,7 +137,7 @@ const (
 func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 	var fields [breakerstore.NumShards]*redis.StringCmd
 	pipe := b.client.Pipeline()
-	clock := b.scripts.clock.EvalSha(ctx, pipe, []string{b.keys.lease})
+	clock := b.scripts.clock.Eval(ctx, pipe, []string{b.keys.lease}) // the text, because a pipeline cannot send it later
 	for i := range fields {
 		fields[i] = pipe.HGet(ctx, b.keys.shards[i], versionField)
 	}
@@ -152,22 +152,11 @@ func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 		}
 		v.Shards[i], _ = parseVersion(text)
 	}
-	var err error
-	v.Now, err = b.now(ctx, clock)
-	return v, failed("versions", b.keys.lease, err)
-}
-
-// now returns the server's time from the reply to the clock script. A pipeline cannot send the
-// script's text if the server does not have it. In that case now calls the script again.
-func (b *Breaker) now(ctx context.Context, clock *redis.Cmd) (time.Time, error) {
 	reply, err := clock.Slice()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = run(ctx, b.client, b.scripts.clock, []string{b.keys.lease})
+	if err == nil {
+		v.Now, err = parseTime(reply)
 	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return parseTime(reply)
+	return v, failed("versions", b.keys.lease, err)
 }
 
 func parseTime(reply []any) (time.Time, error) {

@@ -108,26 +108,6 @@ func TestBreakerReplies(t *testing.T) {
 	}
 }
 
-// TestVersionsSendsUnknownScript uses a server without scripts.
-func TestVersionsSendsUnknownScript(t *testing.T) {
-	s := &server{answer: func(cmd redis.Cmder) error {
-		if cmd.Name() == "evalsha" {
-			return redis.ErrNoScript
-		}
-		if c, ok := cmd.(*redis.Cmd); ok {
-			c.SetVal([]any{"12", "345678"})
-		}
-		return nil
-	}}
-	v, err := newBreaker(t, s).Versions(t.Context())
-	if err != nil || v.Now.Unix() != 12 {
-		t.Errorf("Versions: got %v, error %v want 12 s", v.Now, err)
-	}
-	if last := s.asked[len(s.asked)-1]; last[0] != "eval" || !strings.Contains(last[1].(string), "return redis.call('TIME')") {
-		t.Errorf("got %.60v want the script's text", last)
-	}
-}
-
 // TestBreakerInvalidRequests wants errors, and no command to the server.
 func TestBreakerInvalidRequests(t *testing.T) {
 	s := says(nil)

@@ -110,42 +110,36 @@ func (s recordingStore) Reset(ctx context.Context, key string) error {
 }
 
 func historyCases() []testCase {
-	const workers, each = 6, 30
 	refills := bucket.Limit{Capacity: 12, Refill: 1, Period: 10 * time.Millisecond}
 	periods := bucket.Limit{Capacity: 40, Period: 60 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	return []testCase{
-		{"is linearizable", eachAlgorithm(func(r *fixture, a bucket.Algorithm) { r.runHistories(workload{slowLimit(12, a), workers, each}) })},
-		{"is linearizable while tokens are added", func(r *fixture) { r.runHistories(workload{refills, workers, each}) }},
-		{"is linearizable across periods", func(r *fixture) { r.runHistories(workload{periods, workers, each}) }},
+		{"is linearizable", eachAlgorithm(func(r *fixture, a bucket.Algorithm) { r.runHistories(slowLimit(12, a)) })},
+		{"is linearizable while tokens are added", func(r *fixture) { r.runHistories(refills) }},
+		{"is linearizable across periods", func(r *fixture) { r.runHistories(periods) }},
 	}
 }
 
-// workload is a number of concurrent operations on one bucket.
-type workload struct {
-	limit         bucket.Limit
-	workers, each int
-}
-
-// runHistory makes random operations and expects them to be linearizable.
-func (r *fixture) runHistory(handles []store.Store, sc workload, seed uint64) {
+// runHistory makes random operations on one bucket, and expects them to be linearizable.
+func (r *fixture) runHistory(handles []store.Store, l bucket.Limit, seed uint64) {
 	r.Helper()
-	h, key := NewHistory(), r.key(fmt.Sprint("history ", sc.limit.Algorithm, seed))
+	const workers, each = 6, 30
+	h, key := NewHistory(), r.key(fmt.Sprint("history ", l.Algorithm, seed))
 	stores := make([]store.Store, len(handles))
 	for i, s := range handles {
 		stores[i] = h.Of(s)
 	}
-	r.Together(sc.workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		s := stores[i%len(stores)]
-		for range sc.each {
-			if err := r.randomOperation(s, key, sc.limit, random); err != nil {
+		for range each {
+			if err := r.randomOperation(s, key, l, random); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err := h.Check(time.Duration(r.resolution)); err != nil && !errors.Is(err, ErrUndecided) {
-		r.Errorf("%d concurrent workers, %d operations each: %v", sc.workers, sc.each, err)
+		r.Errorf("%d concurrent workers, %d operations each: %v", workers, each, err)
 	}
 }
 
@@ -167,11 +161,10 @@ func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, ran
 	return nil
 }
 
-func (r *fixture) runHistories(sc workload) {
+func (r *fixture) runHistories(l bucket.Limit) {
 	r.Helper()
-	const histories = 3
 	handles := r.Handles(3)
-	for seed := range uint64(histories) {
-		r.runHistory(handles, sc, seed)
+	for seed := range uint64(3) {
+		r.runHistory(handles, l, seed)
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -60,28 +61,37 @@ func raceToTheLast(r *fixture, a bucket.Algorithm) {
 	}
 }
 
-// raceToTheFirst uses new buckets. For some databases the first request is an insert, not an
-// update.
-func raceToTheFirst(r *fixture, a bucket.Algorithm) {
-	const workers, rounds, capacity = 8, 15, 5
-	stores := r.Handles(4)
-	var granted [rounds]atomic.Int64
+// raceFor lets workers take single tokens of buckets, each in an order of its own. Each bucket must grant its capacity.
+func (r *fixture) raceFor(name string, limits []bucket.Limit, order func(worker int) []int) {
+	r.Helper()
+	const workers = 8
+	stores, granted := r.Handles(4), make([]atomic.Int64, len(limits))
 	r.Together(workers, func(i int) error {
-		for round := range rounds {
-			o, err := r.tryTake(stores[i%len(stores)], r.key(fmt.Sprint("first ", a, round)), slowLimit(capacity, a), 1, 1)
+		for _, n := range order(i) {
+			o, err := r.tryTake(stores[i%len(stores)], r.key(fmt.Sprint(name, n)), limits[n], 0, 1)
 			if err != nil {
 				return err
 			}
-			granted[round].Add(o.decision.Granted)
+			granted[n].Add(o.decision.Granted)
 		}
 		return nil
 	})
-	for round := range rounds {
-		if got := granted[round].Load(); got != capacity {
-			r.Errorf("%s, first requests of a bucket by %d concurrent workers, 1 token each: got %d granted, want the capacity, %d",
-				describe(slowLimit(capacity, a)), workers, got, capacity)
+	for n, l := range limits {
+		if got := granted[n].Load(); got != l.Capacity {
+			r.Errorf("%s, one of %d buckets, asked for single tokens by %d concurrent workers: got %d granted, want the capacity, %d",
+				describe(l), len(limits), workers, got, l.Capacity)
 		}
 	}
+}
+
+// raceToTheFirst uses new buckets. For some databases the first request is an insert, not an
+// update.
+func raceToTheFirst(r *fixture, a bucket.Algorithm) {
+	limits, order := slices.Repeat([]bucket.Limit{slowLimit(5, a)}, 15), make([]int, 15)
+	for n := range order {
+		order[n] = n
+	}
+	r.raceFor(fmt.Sprint("first ", a), limits, func(int) []int { return order })
 }
 
 // raceWithReturns returns some of the granted tokens. In the end the workers keep as many tokens as
@@ -121,27 +131,14 @@ func raceWithReturns(r *fixture, a bucket.Algorithm) {
 
 // raceOfKeys uses many buckets concurrently, in different orders.
 func raceOfKeys(r *fixture, a bucket.Algorithm) {
-	const workers, keys, capacity = 8, 12, 5
-	stores := r.Handles(4)
-	var granted [keys]atomic.Int64
-	r.Together(workers, func(i int) error {
-		random := rand.New(rand.NewPCG(9, uint64(i)))
-		for range 2 {
-			for _, n := range random.Perm(keys) {
-				o, err := r.tryTake(stores[i%len(stores)], r.key(fmt.Sprint("keys ", a, n)), slowLimit(capacity+int64(n)%3, a), 0, 1)
-				if err != nil {
-					return err
-				}
-				granted[n].Add(o.decision.Granted)
-			}
-		}
-		return nil
-	})
-	for n := range granted {
-		if got, want := granted[n].Load(), int64(capacity+n%3); got != want {
-			r.Errorf("%d buckets, each asked for %d tokens: got %d granted by bucket %d, want its capacity, %d", keys, 2*workers, got, n, want)
-		}
+	limits := make([]bucket.Limit, 12)
+	for n := range limits {
+		limits[n] = slowLimit(5+int64(n)%3, a)
 	}
+	r.raceFor(fmt.Sprint("keys ", a), limits, func(worker int) []int {
+		random := rand.New(rand.NewPCG(9, uint64(worker)))
+		return append(random.Perm(len(limits)), random.Perm(len(limits))...)
+	})
 }
 
 func rateCases() []testCase {

@@ -96,15 +96,14 @@ func retryCases() []testCase {
 	}
 }
 
-// quickLimits returns limits that add tokens soon, and how many tokens to wait for.
-func quickLimits() []struct {
+// quickLimit is a limit that adds tokens soon, and how many tokens to wait for.
+type quickLimit struct {
 	limit bucket.Limit
 	n     int64
-} {
-	return []struct {
-		limit bucket.Limit
-		n     int64
-	}{
+}
+
+func quickLimits() []quickLimit {
+	return []quickLimit{
 		{bucket.Limit{Capacity: 1, Refill: 1, Period: 30 * time.Millisecond}, 1},
 		{bucket.Limit{Capacity: 5, Refill: 3, Period: 20*time.Millisecond + 1}, 1},
 		{bucket.Limit{Capacity: 5, Refill: 7, Period: 20 * time.Millisecond}, 5},
