@@ -209,46 +209,55 @@ func (e *engine) losesBuckets(t *testing.T) {
 	})
 }
 
-// waitsForRows makes a request wait for a row for more than a second, while another process takes from the bucket. The
-// level is then further ahead of the time at which the request began than the limit can have brought it, as after a
-// step of the clock.
+// waitsForRows makes a request wait for a row or the table for more than a second, while another process takes from the
+// bucket. The level is then further ahead of the time at which the request began than the limit can have brought it, as
+// after a step of the clock.
 func (e *engine) waitsForRows(t *testing.T) {
 	dsn, name := e.dsn(t), fmt.Sprint("waits ", e.last.Add(1))
 	b, other := e.buckets(t, dsn, name, "waits_"), e.buckets(t, dsn, name, "waits_")
+	conn, err := other.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	exec := func(q string, args ...any) {
+		if _, err := conn.ExecContext(t.Context(), other.query(q), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, l := range []bucket.Limit{bucket.PerSecond(10), {Capacity: 10, Period: 10 * time.Millisecond, Algorithm: bucket.Fixed}} {
-		l = l.WithDefaults()
-		key := l.Algorithm.String()
-		request := store.Request{Key: key, Limit: l, Min: 10, Max: 10}
-		if d, err := b.Take(t.Context(), request); err != nil || d.Granted != 10 {
-			t.Fatalf("%v: got %+v, %v want 10 granted", l, d, err)
+		request := store.Request{Key: l.Algorithm.String(), Limit: l.WithDefaults(), Min: 10, Max: 10}
+		id := []any{[]byte(name), []byte(request.Key)}
+		holds := map[string][2]string{"row": {"BEGIN", "COMMIT"}}
+		if e.dialect == sqlstore.MySQL {
+			holds["table"] = [2]string{"LOCK TABLES {bucket} WRITE", "UNLOCK TABLES"}
 		}
-		tx, err := other.db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := []any{[]byte(name), []byte(key)}
-		if _, err := tx.Exec(other.query("UPDATE {bucket} SET used = used WHERE name = ? AND id = ?"), id...); err != nil {
-			t.Fatal(err)
-		}
-		answers := make(chan []store.Answer)
-		go func() {
-			answers <- b.TakeMany(t.Context(), []store.Request{request, {Key: "another", Limit: l, Max: 1}})
-		}()
-		time.Sleep(1500 * time.Millisecond)
-		next, _ := store.Level{}.Take(l, time.Now().UnixNano(), 10, 10)
-		if _, err := tx.Exec(other.query("UPDATE {bucket} SET at_ns = ?, used = ? WHERE name = ? AND id = ?"), append([]any{next.At, next.Used}, id...)...); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range <-answers {
-			if a.Err != nil {
-				t.Errorf("%v: got error %v want none", l, a.Err)
+		for what, hold := range holds {
+			if _, err := b.Take(t.Context(), request); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if got := b.level(t, key); got.At < next.At {
-			t.Errorf("%v: got %+v want it at %d or later", l, got, next.At)
+			exec(hold[0])
+			exec("UPDATE {bucket} SET used = used WHERE name = ? AND id = ?", id...)
+			ended := make(chan error)
+			go func() {
+				if what == "table" {
+					_, err := b.Take(t.Context(), request)
+					ended <- err
+					return
+				}
+				answers := b.TakeMany(t.Context(), []store.Request{request, {Key: "another", Limit: request.Limit, Max: 1}})
+				ended <- errors.Join(answers[0].Err, answers[1].Err)
+			}()
+			time.Sleep(1500 * time.Millisecond)
+			next, _ := store.Level{}.Take(request.Limit, time.Now().UnixNano(), 10, 10)
+			exec("UPDATE {bucket} SET at_ns = ?, used = ? WHERE name = ? AND id = ?", append([]any{next.At, next.Used}, id...)...)
+			exec(hold[1])
+			if err := <-ended; err != nil {
+				t.Errorf("%v, %s: got error %v want none", l, what, err)
+			}
+			if got := b.level(t, request.Key); got.At < next.At {
+				t.Errorf("%v, %s: got %+v want it at %d or later", l, what, got, next.At)
+			}
 		}
 	}
 }
