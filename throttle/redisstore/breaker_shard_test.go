@@ -9,9 +9,9 @@ import (
 
 // FuzzParseVersion wants what is read to be what was written.
 func FuzzParseVersion(f *testing.F) {
-	f.Add("1795261589000000 12 5")
-	f.Add("0 0 0")
-	f.Add("01 2 3")
+	for _, text := range []string{"1795261589000000 12 5", "0 0 0", "01 2 3", "1 2", "1 2 3 4", "9007199254740991 1 1", "9007199254740992 1 1", "1 1000000000000000 1"} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := parseVersion(text)
 		if !ok {

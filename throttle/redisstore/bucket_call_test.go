@@ -36,20 +36,24 @@ func TestTakeMany(t *testing.T) {
 			cmd.(*redis.Cmd).SetVal("x")
 			return nil
 		}
-		cmd.(*redis.Cmd).SetVal([]any{"1", "0", "", "0000000001200000000 c200000000 5 0 0"})
+		reply := []any{"1", "0", "", "0000000001200000000 c200000000 5 0 0"}
+		if strings.HasSuffix(cmd.Args()[3].(string), ":empty") {
+			reply = []any{"1", "0", "0000000002000000000 c200000000 5 0 0"}
+		}
+		cmd.(*redis.Cmd).SetVal(reply)
 		return nil
 	}}
 	b := newBucket(t, s)
 	request := func(key string, atLeast int64) bucketstore.Request {
 		return bucketstore.Request{Key: key, Limit: bucket.PerSecond(5), Min: atLeast, Max: 1}
 	}
-	rs := []bucketstore.Request{request("a", 1), request("b", 1), request("bad", 1), request("invalid", 2), request("c", 1)}
+	rs := []bucketstore.Request{request("a", 1), request("b", 1), request("bad", 1), request("invalid", 2), request("empty", 1)}
 	answers := b.TakeMany(t.Context(), rs)
 	if len(answers) != len(rs) || !slices.Equal(s.pipes, []int{4, 4}) {
 		t.Fatalf("%d answers, pipelines of %d; want %d and two of 4", len(answers), s.pipes, len(rs))
 	}
 	for i, a := range answers {
-		if fails := i == 2 || i == 3; (a.Err != nil) != fails || !fails && a.Decision.Granted != 1 {
+		if (a.Err != nil) != (i == 2 || i == 3) || a.Decision.Allowed != (i < 2) {
 			t.Errorf("%s: %+v", rs[i].Key, a)
 		}
 	}
