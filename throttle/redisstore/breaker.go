@@ -85,5 +85,7 @@ type breakerScripts struct {
 }
 
 func newBreakerScripts() breakerScripts {
-	return breakerScripts{script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe")}
+	return breakerScripts{
+		script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe"),
+	}
 }

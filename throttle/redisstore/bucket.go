@@ -131,5 +131,7 @@ type bucketScripts struct {
 
 func newBucketScripts() bucketScripts {
 	const clock = "bucket_clock"
-	return bucketScripts{script(clock, "bucket_take"), script(clock, "bucket_take_fixed"), script(clock, "bucket_return"), script(clock, "bucket_swap")}
+	return bucketScripts{
+		script(clock, "bucket_take"), script(clock, "bucket_take_fixed"), script(clock, "bucket_return"), script(clock, "bucket_swap"),
+	}
 }

@@ -135,10 +135,11 @@ func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucke
 		}
 		script, args := b.scripts.takeArgs(r)
 		d := &answers[i].Decision
-		calls[i] = &bucketCall{key: b.key(r.Key), script: script, args: args, step: func(v bucketstore.Level, now int64) (next bucketstore.Level) {
+		step := func(v bucketstore.Level, now int64) (next bucketstore.Level) {
 			next, *d = v.Take(r.Limit, now, r.Min, r.Max)
 			return next
-		}}
+		}
+		calls[i] = &bucketCall{key: b.key(r.Key), script: script, args: args, step: step}
 		open = append(open, calls[i])
 	}
 	b.call(ctx, open...)
@@ -154,7 +155,8 @@ func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucke
 func taken(r bucketstore.Request, d bucket.Decision, c *bucketCall) bucketstore.Answer {
 	switch {
 	case errors.Is(c.err, errLostRaces): // an error would make the limiter decide without the store
-		d = bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: max(d.RetryAfter, time.Millisecond), ResetAfter: d.ResetAfter}
+		retry := max(d.RetryAfter, time.Millisecond)
+		d = bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: retry, ResetAfter: d.ResetAfter}
 	case c.err != nil:
 		return bucketstore.Answer{Err: failed("take", c.key, c.err)}
 	default:
@@ -170,9 +172,8 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 		return failed("return", "", err)
 	}
 	n = max(0, n)
-	c := bucketCall{key: b.key(key), script: b.scripts.giveBack, args: []any{min(n, exact)}, step: func(v bucketstore.Level, now int64) bucketstore.Level {
-		return v.Return(l, now, n)
-	}}
+	step := func(v bucketstore.Level, now int64) bucketstore.Level { return v.Return(l, now, n) }
+	c := bucketCall{key: b.key(key), script: b.scripts.giveBack, args: []any{min(n, exact)}, step: step}
 	b.call(ctx, &c)
 	return failed("return", c.key, c.err)
 }

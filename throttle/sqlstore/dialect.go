@@ -74,19 +74,22 @@ func (d Dialect) words() []string {
 	case PostgreSQL:
 		return []string{
 			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "/", "{as p}", "AS p ",
-			"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea", "{result columns}", bucketResultDDL,
+			"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea",
+			"{result columns}", bucketResultDDL,
 			"{options}", " WITH (fillfactor = 50)", "{record options}", "", // an update finds space on the page of its row
 		}
 	case MySQL: // has no RETURNING, so a bucket needs no result
 		return []string{
 			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "DIV", "{as p}", "",
-			"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)", "{data}", "LONGBLOB", "{result columns}", "",
+			"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)",
+			"{data}", "LONGBLOB", "{result columns}", "",
 			"{options}", " ENGINE=InnoDB", "{record options}", " ENGINE=InnoDB",
 		}
 	default: // SQLite, in which a table WITHOUT ROWID is slow with large rows
 		return []string{
 			"{now}", d.now(), "{greatest}", "max", "{least}", "min", "{div}", "/", "{as p}", "AS p ",
-			"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB", "{result columns}", bucketResultDDL,
+			"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB",
+			"{result columns}", bucketResultDDL,
 			"{options}", " WITHOUT ROWID", "{record options}", "",
 		}
 	}

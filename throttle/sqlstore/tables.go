@@ -57,7 +57,8 @@ func isIdentifier(name string, most int) bool {
 	return name != "" && len(name) <= most
 }
 
-// tableNames are pairs of a placeholder in a statement, and the name of a table in quotes, for a valid dialect and prefix.
+// tableNames are pairs of a placeholder in a statement, and the name of a table in quotes. Dialect and prefix must
+// be valid.
 func tableNames(d Dialect, prefix string) (names []string) {
 	prefix = cmp.Or(prefix, defaultPrefix)
 	for _, table := range []string{"lease", "shard", "record", "probe"} {
