@@ -7,11 +7,9 @@ import (
 	"strings"
 )
 
-const tablesMissing = "the tables are missing: run the statements of sqlstore.BreakerSchema or BucketSchema, or call CreateSchema"
-
 // ErrNoTables means that the database does not have the tables of the store. [BreakerSchema] and
 // [BucketSchema] return the statements that create them.
-var ErrNoTables = errors.New("sqlstore: " + tablesMissing)
+var ErrNoTables = errors.New("the tables are missing: run the statements of sqlstore.BreakerSchema or BucketSchema, or call CreateSchema")
 
 var errNoDB = errors.New("sqlstore: db is nil")
 
@@ -21,22 +19,10 @@ func stepFailed(step string, err error) error {
 		return nil
 	}
 	if isTableMissing(err) {
-		return &noTablesError{step: step, err: err}
+		return fmt.Errorf("sqlstore: %s: %w: %w", step, ErrNoTables, err)
 	}
 	return fmt.Errorf("sqlstore: %s: %w", step, err)
 }
-
-// noTablesError is an ErrNoTables of one step. Its text names the package once.
-type noTablesError struct {
-	step string
-	err  error // of the driver
-}
-
-func (e *noTablesError) Error() string {
-	return fmt.Sprintf("sqlstore: %s: %s: %v", e.step, tablesMissing, e.err)
-}
-
-func (e *noTablesError) Unwrap() []error { return []error{ErrNoTables, e.err} }
 
 // isTableMissing reports whether the database has returned that a table does not exist. Only the
 // advice in the error's text depends on it.
