@@ -73,10 +73,8 @@
 //	store.go       a remote store: what goes to it, and the policy if it does not decide
 //	part.go        the part of the store with the key, and the state of the key
 //	line.go        the batch that a request joins or begins, and the line in which batches wait
-//	batch.go       one request to the store, for one or more callers
-//	turn.go        a caller waits for its batch, or leaves
-//	call.go        calls for one batch, or for all that wait
-//	ask.go         the store call itself
+//	batch.go       one request to the store, for one or more callers, who wait for it or leave
+//	call.go        calls of the store for one batch, or for all that wait
 //	lease.go       tokens that were fetched ahead
 //	share.go       the local share, which the policy grants
 package bucket

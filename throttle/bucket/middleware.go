@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
@@ -88,4 +91,128 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 			}
 		})
 	}
+}
+
+// addRateLimit adds the fields RateLimit-Policy and RateLimit. Other limiters may have added theirs
+// before. The letters are those of draft-ietf-httpapi-ratelimit-headers-11. A preview of a later
+// draft has others, so they are nowhere else.
+func addRateLimit(h http.Header, name string, limit Limit, d Decision) {
+	name = fieldString(name)
+	h.Add("RateLimit-Policy", name+";q="+fieldInteger(d.Limit)+";w="+fieldSeconds(windowOf(limit)))
+	h.Add("RateLimit", name+";r="+fieldInteger(d.Remaining)+";t="+fieldSeconds(untilNext(limit, d)))
+}
+
+func windowOf(limit Limit) time.Duration {
+	if limit.Algorithm == Continuous {
+		return time.Duration(limit.Capacity) * limit.Interval()
+	}
+	return limit.Period
+}
+
+// untilNext returns the time until the bucket has one more token than the decision says; 0 if it is
+// full. It is at most RetryAfter of a denial, because Retry-After must not be before the end of t.
+func untilNext(limit Limit, d Decision) time.Duration {
+	next := max(0, d.ResetAfter)
+	if interval := limit.Interval(); limit.Algorithm == Continuous && next > interval {
+		next = (next-1)%interval + 1
+	}
+	if !d.Allowed {
+		next = min(next, d.RetryAfter)
+	}
+	return next
+}
+
+// maxInteger is the largest integer of structured fields (RFC 9651).
+const maxInteger = 999_999_999_999_999
+
+func fieldInteger(n int64) string { return strconv.FormatInt(min(n, maxInteger), 10) }
+
+// fieldSeconds rounds up, so that a client does not retry too early.
+func fieldSeconds(d time.Duration) string {
+	return fieldInteger(int64((max(0, d) + time.Second - 1) / time.Second))
+}
+
+// fieldString returns a string of structured fields, which is a string of JSON too. It replaces all
+// but printable ASCII by "_".
+func fieldString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(s) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			b.WriteByte('_')
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// Types and titles of problems, as draft-ietf-httpapi-ratelimit-headers registers them.
+const (
+	problemTypes = "https://iana.org/assignments/http-problem-types#"
+
+	quotaExceeded   = problemTypes + "quota-exceeded"
+	reducedCapacity = problemTypes + "temporary-reduced-capacity"
+
+	quotaExceededTitle   = "Request cannot be satisfied as assigned quota has been exceeded"
+	reducedCapacityTitle = "Request cannot be satisfied due to temporary server capacity constraints"
+)
+
+// problem is the response to a request that is not granted (RFC 9457).
+type problem struct {
+	kind       string // the type; "" for about:blank, which is the default
+	title      string // of the type; that of about:blank is the text of the status
+	policy     string // the name of the limiter, as in RateLimit-Policy; "" to leave it out
+	status     int
+	retryAfter time.Duration
+}
+
+// problemOf returns the problem of a request that ended with err, which is not nil.
+func problemOf(d Decision, err error) problem {
+	p := problem{status: http.StatusServiceUnavailable, retryAfter: time.Second}
+	switch {
+	case errors.Is(err, ErrExceedsCapacity):
+		return problem{status: http.StatusRequestEntityTooLarge}
+	case errors.Is(err, ErrDenied):
+		p = problem{quotaExceeded, quotaExceededTitle, "", http.StatusTooManyRequests, d.RetryAfter}
+		if d.Source == SourcePolicy {
+			p.kind, p.title = reducedCapacity, reducedCapacityTitle
+		}
+	case errors.Is(err, ErrStore):
+		p.kind, p.title = reducedCapacity, reducedCapacityTitle
+	}
+	return p
+}
+
+func (p *problem) write(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", fieldSeconds(p.retryAfter))
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(p.body())
+	}
+}
+
+func (p *problem) body() []byte {
+	b := []byte("{")
+	title := p.title
+	if p.kind == "" {
+		title = http.StatusText(p.status)
+	} else {
+		b = append(b, `"type":"`+p.kind+`",`...)
+	}
+	b = append(b, `"title":"`+title+`","status":`+strconv.Itoa(p.status)...)
+	if p.kind != "" && p.policy != "" {
+		b = append(b, `,"violated-policies":[`+fieldString(p.policy)+`]`...)
+	}
+	return append(b, "}\n"...)
 }
