@@ -2,8 +2,8 @@ package breaker
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -49,12 +49,12 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 		return errNil
 	}
 	e := c.entry()
-	if e.admitsAll { // the usual case, without a call of another function
+	if e.admitsAll { // as in admit, but without a call
 		c.manager.wantRound()
 		c.manager.count(Closed, admitted)
 		return nil
 	}
-	_, err := c.manager.decide(ctx, c.key, e)
+	_, err := c.manager.admit(ctx, c.key, e)
 	return err
 }
 
@@ -67,12 +67,12 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 		return errNil
 	}
 	e := m.lookup(k)
-	if e.admitsAll {
+	if e.admitsAll { // as in admit
 		m.wantRound()
 		m.count(Closed, admitted)
 		return nil
 	}
-	_, err := m.decide(ctx, k, e)
+	_, err := m.admit(ctx, k, e)
 	return err
 }
 
@@ -118,20 +118,9 @@ func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, 
 	if err := ctx.Err(); err != nil {
 		return ctx, 0, err
 	}
-	_, generation, err = c.admit(ctx)
-	return ctx, generation, err
-}
-
-// admit decides about a call. It returns the circuit's state and generation.
-func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	e := c.entry()
-	if e.admitsAll {
-		c.manager.wantRound()
-		c.manager.count(Closed, admitted)
-		return Closed, e.Generation, nil
-	}
-	state, err := c.manager.decide(ctx, c.key, e)
-	return state, e.Generation, err
+	_, err = c.manager.admit(ctx, c.key, e)
+	return ctx, e.Generation, err
 }
 
 func (c *Circuit) entry() *entry {
@@ -143,50 +132,113 @@ func (c *Circuit) entry() *entry {
 	return e
 }
 
-// decide decides about a call. It returns the circuit's state, and an error if the call is shed.
-func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
-	m.wantRound()
-	state, refusal := m.evaluate(k, e)
-	if refusal == nil {
-		m.count(state, admitted)
-		return state, nil
-	}
-	shadow := e.settings.Mode == throttle.ModeShadow
-	column := shed
-	if shadow {
-		column = shadowShed
-	}
-	m.count(state, column)
-	if h := m.config.Hooks.Shed; h != nil {
-		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, Shadow: shadow})
-	}
-	if shadow {
-		return state, nil
-	}
-	return state, refusal
+// Permit is permission for one call: see [Circuit.Acquire]. Methods of the zero Permit do nothing.
+type Permit struct {
+	circuit    *Circuit
+	ctx        context.Context
+	generation uint64
+	state      State
+	ends       *atomic.Uint64 // pooled: counts the permits that have ended by it
+	end        uint64         // its value until this permit ends, for all copies
 }
 
-// evaluate returns the circuit's state, and an error if it sheds the call.
-func (m *Manager) evaluate(k Key, e *entry) (State, *ShedError) {
+// Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
+// *[ShedError]. End the call with [Permit.Done] or [Permit.Finish]. Unlike Do, Acquire does not
+// check whether ctx has ended.
+func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
+	if !c.valid() {
+		return Permit{}, errNil
+	}
+	ctx = orBackground(ctx)
+	e := c.entry()
+	state, err := c.manager.admit(ctx, c.key, e)
+	if err != nil {
+		return Permit{}, err
+	}
+	ends := c.manager.ends.Get().(*atomic.Uint64)
+	return Permit{c, ctx, e.Generation, state, ends, ends.Load()}, nil
+}
+
+// State returns the circuit's state: Closed, or HalfOpen for a probe. In ModeShadow it may be any.
+func (p Permit) State() State { return p.state }
+
+// Done ends the call with its error, which Config.Classify classifies. If the circuit has changed
+// since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
+// first Done or Finish has an effect, copies of the Permit included.
+func (p Permit) Done(err error) {
+	if p.endFirst() {
+		p.circuit.record(p.ctx, p.generation, err)
+	}
+}
+
+// Finish ends the call with an outcome: Accepted is a success, Rejected and Overloaded are failures. Any
+// other one does not count.
+func (p Permit) Finish(o throttle.Outcome) {
+	if p.endFirst() {
+		p.circuit.recordOutcome(p.generation, o)
+	}
+}
+
+// endFirst ends the permit, and reports whether it had not ended before.
+func (p Permit) endFirst() bool {
+	if p.ends == nil || !p.ends.CompareAndSwap(p.end, p.end+1) {
+		return false
+	}
+	p.circuit.manager.ends.Put(p.ends)
+	return true
+}
+
+// record counts the outcome of a call that was admitted in a generation of the circuit.
+func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
+	if c.manager.config.Counter != nil {
+		c.recordOutcome(generation, c.manager.classify(ctx, err))
+	}
+}
+
+func (c *Circuit) recordOutcome(generation uint64, o throttle.Outcome) {
+	m, failed := c.manager, o == throttle.Rejected || o == throttle.Overloaded
 	switch {
-	case e == &e.table.none:
-		return Closed, &ShedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
-	case e.State == Disabled, e.Forced:
-		return e.State, e.shedErr
+	case m.config.Counter == nil || !failed && o != throttle.Accepted:
+	case c.entry().Generation != generation:
+		m.counters.late.Add(1)
+	default:
+		m.config.Counter.addTo(c.slot(), failed)
+		if failed { // a success alone opens no circuit
+			m.wantRound()
+		}
 	}
-	now := time.Now()
-	if e.State == Open && now.Before(e.until) {
-		e.probes.demanded.Store(true)
-		return Open, e.shedErr
+}
+
+func (c *Circuit) slot() *slot {
+	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
+		return s
 	}
-	if e.table.stale || e.probes.take(now) { // without the store, probes cannot be counted
-		return HalfOpen, nil
+	s := c.manager.config.Counter.slot(c.key)
+	c.cachedSlot.Store(s)
+	return s
+}
+
+// classify returns Accepted for a success, Rejected for a failure and Ignored for neither.
+func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
+	if err == nil {
+		return throttle.Accepted
 	}
-	e.probes.demanded.Store(true)
-	if !m.makesLazyRounds() {
-		m.requestProbe(e)
-	} else if m.probeNow(e, now) {
-		return HalfOpen, nil
+	if c := m.config.Classify; c != nil && !marked(err) {
+		if o, ok := c(ctx, err); ok && (o < throttle.Shed || o == throttle.Overloaded) {
+			return o
+		}
 	}
-	return HalfOpen, e.noProbeErr
+	if throttle.DefaultClassify(ctx, err) == throttle.Ignored {
+		return throttle.Ignored
+	}
+	return throttle.Rejected
+}
+
+// marked reports whether an error has a mark of [throttle.MarkRejected] or [throttle.MarkOverloaded].
+func marked(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		MarkedRejected()
+	}](err)
+	return ok
 }

@@ -43,7 +43,6 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 		if r.State == to {
 			moved.events = nil // forced or released; the state itself has not changed
 		}
-		m.addPending(&moved.record, moved.events)
 		return &moved.record, moved.events
 	})
 }
@@ -63,18 +62,15 @@ func (m *Manager) Forget(ctx context.Context, k Key) error {
 // change changes one record. It passes the newest known record, or nil, to decide, which returns the
 // new one, or nil for no change.
 func (m *Manager) change(ctx context.Context, k Key, decide func(known *record, now time.Time) (*record, []Event)) error {
-	if !m.valid() {
-		return errNil
-	}
-	ctx = orBackground(ctx)
-	if m.closed.Load() {
-		return ErrManagerClosed
+	ctx, err := m.usable(ctx)
+	if err != nil {
+		return err
 	}
 	if err := m.readChanges(ctx); err != nil {
 		return err
 	}
 	id := k.RecordID()
-	err := m.update(ctx, id.Shard(), 0, func(s *shard) []edit {
+	err = m.update(ctx, id.Shard(), 0, func(s *shard) []edit {
 		next, events := decide(s.records[id], m.storeNow())
 		if next == nil {
 			return nil

@@ -74,10 +74,10 @@
 //
 // # Files, in the order of a failure
 //
-//   - A call: circuit.go admits it, by the circuit's entry in the table of table.go. permit.go ends it
-//     and classifies its error. counter.go counts the result.
-//   - A round: leader.go holds the lease, or lazy.go starts the round where Run is not needed.
-//     sample.go polls and decides, by the rules of machine.go.
+//   - A call: circuit.go makes it and classifies its error, table.go decides about it, counter.go
+//     counts its result.
+//   - A round: leader.go holds the lease. Where Run is not needed, lazy.go starts the round. round.go
+//     polls and decides, by the rules of machine.go.
 //   - A change: shard.go writes the records of one shard, in the form of record.go, and repeats after
 //     a conflict. notify.go calls Config.Notify until it succeeds.
 //   - The fleet: refresh.go reads the shards that have changed; shard.go finds what the store has

@@ -45,7 +45,7 @@ type ShedError struct {
 	State   State
 	Reason  error // ErrOpen, ErrTooManyRequests, ErrDisabled or ErrStale
 
-	until time.Time // zero if unknown
+	until time.Time // end of the open state, by this process's clock; zero if unknown
 }
 
 // RetryAfter returns the time from now until the circuit may admit a call, or 0 if it is not known.

@@ -21,15 +21,13 @@ const notRunningAfter = 2
 //
 // On a shared store the timer only reports that Run was never called.
 type lazyRounds struct {
-	wanted    atomic.Bool  // the next call starts the timer
-	active    atomic.Bool  // the last round was a lazy one
-	last      atomic.Int64 // start of the last lazy round, as time since New
-	busy      atomic.Bool  // a round is in progress
-	notifying atomic.Bool
-	manual    atomic.Bool // Sample was called: the caller makes the rounds
-	driven    atomic.Bool // Run, Sample or Refresh was called
-	timer     atomic.Pointer[time.Timer]
-	open      *atomic.Pointer[Manager] // the manager, nil after Close
+	wanted atomic.Bool  // the next call starts the timer
+	last   atomic.Int64 // start of the last round, as time since New; 0 if it was not a lazy one
+	busy   atomic.Bool  // a round is in progress
+	manual atomic.Bool  // Sample was called: the caller makes the rounds
+	driven atomic.Bool  // Run, Sample or Refresh was called
+	timer  atomic.Pointer[time.Timer]
+	open   *atomic.Pointer[Manager] // the manager, nil after Close
 }
 
 // startLazy starts the timer of the first round, or prepares the first call.
@@ -42,105 +40,115 @@ func (m *Manager) startLazy() {
 		m.lazy.wanted.Store(true)
 	default:
 		m.lazy.wanted.Store(m.lastRead.Load().stale) // then the first call starts a round at once
-		m.after(m.config.SampleRate, (*Manager).lazyRound)
+		m.startTimer(m.config.SampleRate)
 	}
 }
 
-// after calls f after d, unless the manager is closed before. The runtime may keep a stopped timer for
-// a while, so the timer does not refer to a closed manager.
-func (m *Manager) after(d time.Duration, f func(*Manager)) {
+// startTimer makes a round after d, unless the manager is closed before. The runtime may keep a stopped
+// timer for a while, so the timer does not refer to a closed manager.
+func (m *Manager) startTimer(d time.Duration) {
 	open := m.lazy.open
 	m.lazy.timer.Store(time.AfterFunc(d, func() {
 		if m := open.Load(); m != nil {
-			f(m)
+			m.lazyRound()
 		}
 	}))
 }
 
+func (m *Manager) closed() bool { return m.lazy.open.Load() == nil }
+
 // makesLazyRounds reports whether this manager makes rounds without Run.
 func (m *Manager) makesLazyRounds() bool {
-	return m.memory != nil && !m.running.Load() && !m.lazy.manual.Load() && !m.closed.Load()
+	return m.memory != nil && !m.running.Load() && !m.lazy.manual.Load() && !m.closed()
 }
 
 // wantRound starts the timer of the next round, unless it is started. Every call calls it, so the
 // usual case is one load.
 func (m *Manager) wantRound() {
 	if m.lazy.wanted.Load() {
-		m.startTimer()
+		m.planRound()
 	}
 }
 
-func (m *Manager) startTimer() {
-	switch {
+// planRound starts the timer. The next round is one SampleRate after the last one, or after New. If all
+// calls are shed until the store is read, it is at once.
+func (m *Manager) planRound() {
+	switch rate := m.config.SampleRate; {
 	case !m.lazy.wanted.CompareAndSwap(true, false):
-	case m.makesLazyRounds():
-		m.after(m.untilLazyRound(), (*Manager).lazyRound)
-	case m.memory == nil && !m.lazy.driven.Load():
-		m.after(notRunningAfter*m.config.SampleRate, func(m *Manager) {
-			if !m.lazy.driven.Load() {
-				m.fail(NotRunning, errNotRunning)
-			}
-		})
+	case m.memory == nil:
+		m.startTimer(notRunningAfter * rate)
+	case m.lastRead.Load().stale:
+		m.startTimer(0)
+	default:
+		m.startTimer(time.Duration(m.lazy.last.Load()) + rate - time.Since(m.created))
 	}
 }
 
-// untilLazyRound returns the time until a SampleRate has passed since the last round, or since New.
-// If all calls are shed until the store is read, that is at once.
-func (m *Manager) untilLazyRound() time.Duration {
-	if m.lastRead.Load().stale {
-		return 0
-	}
-	return time.Duration(m.lazy.last.Load()) + m.config.SampleRate - time.Since(m.created)
-}
-
-// lazyRound makes one round. If the round or a notification fails, it starts the timer again, because
-// there may be no other call.
+// lazyRound makes one round, or only reads the store if another manager decides. If the round or a
+// notification fails, it starts the timer again, because there may be no other call.
 func (m *Manager) lazyRound() {
-	if !m.makesLazyRounds() {
+	switch {
+	case m.memory == nil && !m.lazy.driven.Load():
+		m.fail(NotRunning, errNotRunning)
 		return
-	}
-	if m.lazy.busy.Swap(true) {
-		m.after(m.config.SampleRate, (*Manager).lazyRound)
+	case !m.makesLazyRounds():
+		return
+	case m.lazy.busy.Swap(true):
+		m.startTimer(m.config.SampleRate)
 		return
 	}
 	m.lazy.last.Store(int64(time.Since(m.created)))
 	m.lazy.wanted.Store(true) // a call from now on may be too late for this round
-	leads, err := m.sampleLazily(m.open)
-	m.lazy.active.Store(true)
-	m.lazy.busy.Store(false)
-	if leads && !m.notifyLazily() || err != nil {
-		m.after(m.config.SampleRate, (*Manager).lazyRound)
-	}
-}
-
-// sampleLazily makes one round, or only reads the store if another manager decides. It reports
-// whether this manager leads.
-func (m *Manager) sampleLazily(ctx context.Context) (leads bool, err error) {
+	leads, err := false, error(nil)
 	if !m.memory.sampled.Load() {
-		if leads, err = m.step(ctx); leads || err != nil {
-			return leads, err
-		}
+		leads, err = m.step(m.open)
 	}
-	return false, m.readChanges(ctx)
+	if !leads && err == nil {
+		err = m.readChanges(m.open)
+	}
+	m.lazy.busy.Store(false)
+	if err != nil || leads && !m.notifyOnce(m.open) {
+		m.startTimer(m.config.SampleRate)
+	}
 }
 
-// notifyLazily reports whether no notification is left.
-func (m *Manager) notifyLazily() bool {
-	if m.lazy.notifying.Swap(true) {
-		return true
+// Sample makes one round without Run, for tests and for programs that schedule rounds themselves.
+// It takes the lease if it is free, reads the store, polls, decides, writes, notifies and requests
+// probes.
+//
+// It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the
+// next round is this manager's too. Nothing opens before the next Sample. After the first Sample,
+// the manager makes no rounds by itself, except in Run.
+func (m *Manager) Sample(ctx context.Context) error {
+	ctx, err := m.usable(ctx)
+	if err != nil {
+		return err
 	}
-	defer m.lazy.notifying.Store(false)
-	return m.notifyOnce(m.open) || m.closed.Load()
-}
-
-// stopLazy stops lazy rounds, because the caller makes rounds with [Manager.Sample].
-func (m *Manager) stopLazy() {
 	m.lazy.driven.Store(true)
-	if m.lazy.manual.Swap(true) {
-		return
-	}
-	m.lazy.active.Store(false)
+	m.lazy.manual.Store(true)
+	m.lazy.last.Store(0)
 	if m.memory != nil {
 		m.memory.sampled.Store(true)
 	}
+	leads, err := m.step(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !leads:
+		return ErrNotLeading
+	case !m.running.Load():
+		m.notifyOnce(ctx)
+		m.prefetch()
+		m.askForProbes(ctx)
+	}
+	return nil
+}
+
+// step makes one round without Run, if this manager leads.
+func (m *Manager) step(ctx context.Context) (leads bool, err error) {
+	t, err := m.campaign(ctx)
+	if err != nil || !t.led {
+		return false, err
+	}
+	return true, m.sample(ctx, t.Term)
 }

@@ -38,7 +38,8 @@ type Manager struct {
 	leading   atomic.Bool
 
 	polling     atomic.Bool  // a poll is running, even if its timeout has passed
-	notifying   atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
+	notifying   atomic.Bool  // notifyOnce is running
+	notifyCalls atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
 	prober      prober
 	ends        sync.Pool     // of permits
 	notifyWake  chan struct{} // wakes notifyLoop
@@ -48,7 +49,6 @@ type Manager struct {
 	created time.Time
 	lazy    lazyRounds
 	running atomic.Bool
-	closed  atomic.Bool
 	open    context.Context // ends with Close
 	end     context.CancelFunc
 }
@@ -130,18 +130,15 @@ func (m *Manager) Name() string {
 // Run returns an error at once if another Run is active. It can be called again after it has
 // returned.
 func (m *Manager) Run(ctx context.Context) error {
-	if !m.valid() {
-		return errNil
-	}
-	ctx = orBackground(ctx)
-	if m.closed.Load() {
-		return ErrManagerClosed
+	ctx, err := m.usable(ctx)
+	if err != nil {
+		return err
 	}
 	if m.running.Swap(true) {
 		return errRunning
 	}
 	m.lazy.driven.Store(true)
-	m.lazy.active.Store(false)
+	m.lazy.last.Store(0)
 	defer m.stopRunning()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -160,7 +157,7 @@ func (m *Manager) stopRunning() {
 	m.lazy.wanted.Store(m.memory != nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	m.requestProbes(ended)
+	m.askForProbes(ended)
 }
 
 // Close ends an active Run and the manager's telemetry. Later calls are still decided, by the last
@@ -168,11 +165,10 @@ func (m *Manager) stopRunning() {
 // change a circuit return [ErrManagerClosed]. Close is idempotent. It does not close the store; do
 // that after Run has returned.
 func (m *Manager) Close() error {
-	if !m.valid() || m.closed.Swap(true) {
+	if !m.valid() || m.lazy.open.Swap(nil) == nil {
 		return nil
 	}
 	m.end()
-	m.lazy.open.Store(nil)
 	if t := m.lazy.timer.Load(); t != nil {
 		t.Stop()
 	}
@@ -180,6 +176,17 @@ func (m *Manager) Close() error {
 		h(m)
 	}
 	return nil
+}
+
+// usable returns the context of a method that makes rounds or changes circuits, or its error.
+func (m *Manager) usable(ctx context.Context) (context.Context, error) {
+	switch {
+	case !m.valid():
+		return nil, errNil
+	case m.closed():
+		return nil, ErrManagerClosed
+	}
+	return orBackground(ctx), nil
 }
 
 func orBackground(ctx context.Context) context.Context {

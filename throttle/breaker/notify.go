@@ -24,14 +24,15 @@ const (
 
 var errNotifyHangs = errors.New("breaker: too many calls of Config.Notify have not returned")
 
-// addPending adds events to the record until they are notified. After a restart they are read from
-// the store and notified again.
-func (m *Manager) addPending(r *record, events []Event) {
-	if m.config.Notify == nil {
+// addPending adds the events of an edit to its record until they are notified. After a restart they are
+// read from the store and notified again.
+func (m *Manager) addPending(edit edit) {
+	r := edit.record
+	if m.config.Notify == nil || len(edit.events) == 0 {
 		return
 	}
 	pending := slices.Clone(r.pending)
-	for _, e := range events {
+	for _, e := range edit.events {
 		if e.To != HalfOpen {
 			pending = append(pending, e)
 		}
@@ -63,11 +64,12 @@ func (m *Manager) notifyLoop(ctx context.Context) {
 }
 
 // notifyOnce notifies all pending events. It handles several shards at once, and the events of a
-// circuit in order. It reports whether all succeeded.
+// circuit in order. It reports whether all succeeded, or another goroutine notifies.
 func (m *Manager) notifyOnce(ctx context.Context) bool {
-	if m.config.Notify == nil {
+	if m.config.Notify == nil || m.notifying.Swap(true) {
 		return true
 	}
+	defer m.notifying.Store(false)
 	var failed atomic.Bool
 	running := make(chan struct{}, notifiers)
 	var all sync.WaitGroup
@@ -108,15 +110,15 @@ func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
 }
 
 func (m *Manager) notify(ctx context.Context, e Event) bool {
-	if m.notifying.Add(1) > maxNotifying {
-		m.notifying.Add(-1)
+	if m.notifyCalls.Add(1) > maxNotifying {
+		m.notifyCalls.Add(-1)
 		m.fail(NotifyFailed, errNotifyHangs)
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.NotifyTimeout)
 	defer cancel()
 	_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
-		defer m.notifying.Add(-1) // even after the timeout
+		defer m.notifyCalls.Add(-1) // even after the timeout
 		return struct{}{}, m.config.Notify(ctx, e)
 	}, nil)
 	if err != nil {

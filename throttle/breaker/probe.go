@@ -75,17 +75,9 @@ type prober struct {
 	wanted []*entry
 }
 
-// requestProbe asks the store for a probe: in Run, or in a goroutine of its own if Run is not
-// active.
-func (m *Manager) requestProbe(e *entry) {
-	if m.wantProbe(e) && !m.running.Load() {
-		go m.requestProbes(context.Background())
-	}
-}
-
-// wantProbe adds a request for a probe, and reports whether it is new.
-func (m *Manager) wantProbe(e *entry) bool {
-	if !e.probes.startRequest(time.Now()) {
+// requestProbe adds a request for a probe, and reports whether it is new.
+func (m *Manager) requestProbe(e *entry, now time.Time) bool {
+	if !e.probes.startRequest(now) {
 		return false
 	}
 	m.prober.mu.Lock()
@@ -107,7 +99,7 @@ func (m *Manager) prefetch() {
 			e.probes.demanded.Store(false)
 			continue
 		}
-		m.wantProbe(e)
+		m.requestProbe(e, now)
 	}
 }
 
@@ -115,38 +107,23 @@ func (m *Manager) probeLoop(ctx context.Context) {
 	for {
 		select {
 		case <-m.prober.wake:
-			m.requestProbes(ctx)
+			m.askForProbes(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// requestProbes asks the store for one probe of each requesting circuit. If the store fails, no
-// probe is granted.
-func (m *Manager) requestProbes(ctx context.Context) {
+// askForProbes asks the store for one probe of each requesting circuit. If the store fails, no probe
+// is granted.
+func (m *Manager) askForProbes(ctx context.Context) {
 	m.prober.mu.Lock()
 	wanted := m.prober.wanted
 	m.prober.wanted = nil
 	m.prober.mu.Unlock()
-	if len(wanted) > 0 {
-		m.grantProbes(wanted, func(r []store.ProbeRequest) ([]store.ProbeGrant, error) { return ask(ctx, m, m.config.Store.Probe, r) })
+	if len(wanted) == 0 {
+		return
 	}
-}
-
-// probeNow takes a probe of a half-open circuit from the memory store, without a goroutine.
-func (m *Manager) probeNow(e *entry, now time.Time) bool {
-	if !e.probes.startRequest(now) {
-		return false
-	}
-	m.grantProbes([]*entry{e}, func(r []store.ProbeRequest) ([]store.ProbeGrant, error) {
-		return m.memory.Probe(context.Background(), r)
-	})
-	return e.probes.take(now)
-}
-
-// grantProbes asks for one probe of each circuit, and passes the grants to the circuits.
-func (m *Manager) grantProbes(wanted []*entry, ask func([]store.ProbeRequest) ([]store.ProbeGrant, error)) {
 	requests := make([]store.ProbeRequest, len(wanted))
 	for i, e := range wanted {
 		requests[i] = store.ProbeRequest{
@@ -155,7 +132,7 @@ func (m *Manager) grantProbes(wanted []*entry, ask func([]store.ProbeRequest) ([
 		}
 	}
 	asked := time.Now()
-	grants, err := ask(requests)
+	grants, err := ask(ctx, m, m.config.Store.Probe, requests)
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
 			e.probes.setGrant(false, time.Time{})

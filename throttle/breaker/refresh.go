@@ -38,7 +38,11 @@ func (m *Manager) Refresh(ctx context.Context) error {
 func (m *Manager) readChanges(ctx context.Context) error {
 	defer m.publishIfChanged()
 	for range maxAttempts {
-		if done, err := m.refresh(ctx); done || err != nil {
+		done, err := m.refresh(ctx)
+		if err != nil {
+			m.checkStale()
+		}
+		if done || err != nil {
 			return err
 		}
 	}
@@ -50,7 +54,7 @@ func (m *Manager) readChanges(ctx context.Context) error {
 // comparable and the shards must be read again.
 func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 	asked := time.Now()
-	v, err := remote.Ask(ctx, m.guard, m.config.Store.Versions, nil)
+	v, err := ask(ctx, m, func(ctx context.Context, _ any) (store.Versions, error) { return m.config.Store.Versions(ctx) }, nil)
 	if err != nil {
 		return false, err
 	}
@@ -163,14 +167,11 @@ func (m *Manager) setShard(known, next *shard) bool {
 	}
 }
 
-// refreshLoop refreshes at intervals and after a hint of the store. It also detects that the store
-// is stale.
+// refreshLoop refreshes at intervals and after a hint of the store.
 func (m *Manager) refreshLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		start := time.Now()
-		if err := m.readChanges(ctx); err != nil {
-			m.checkStale()
-		}
+		_ = m.readChanges(ctx) // reported
 		m.prefetch()
 		m.waitRefresh(ctx, start)
 	}
@@ -222,7 +223,7 @@ func (m *Manager) storeNow() time.Time {
 	return r.store.Add(time.Since(r.local))
 }
 
-// checkStale publishes a new table when the last reading is too old.
+// checkStale notices that the last reading is too old.
 func (m *Manager) checkStale() {
 	last := m.lastRead.Load()
 	switch {
@@ -230,6 +231,5 @@ func (m *Manager) checkStale() {
 	case time.Since(last.local) <= m.config.MaxStale, m.makesLazyRounds(): // a memory store is always available
 	case m.lastRead.CompareAndSwap(last, &storeReading{store: last.store, local: last.local, stale: true}): // unless a reading came in between
 		m.revision.Add(1)
-		m.publish()
 	}
 }

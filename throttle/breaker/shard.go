@@ -121,6 +121,9 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, decide fun
 		if len(edits) == 0 {
 			return nil
 		}
+		for _, e := range edits {
+			m.addPending(e)
+		}
 		var v store.Version
 		v, err = m.apply(ctx, store.Batch{Shard: index, Term: term, Expect: known.version}, edits)
 		if err == nil {
@@ -190,6 +193,11 @@ func (m *Manager) judgeStore(err error) remote.Verdict {
 	return remote.Failed
 }
 
+// ask calls a method of the store. It does not wait for longer than StoreTimeout: see [remote.Guard]. A
+// [MemoryStore] answers at once, so it is called without a goroutine.
 func ask[A, T any](ctx context.Context, m *Manager, method func(context.Context, A) (T, error), argument A) (T, error) {
+	if m.memory != nil {
+		return method(ctx, argument)
+	}
 	return remote.Ask(ctx, m.guard, func(ctx context.Context) (T, error) { return method(ctx, argument) }, nil)
 }

@@ -159,7 +159,7 @@ func (m *Manager) Stats() Stats {
 	if !read.local.IsZero() {
 		s.SnapshotAge = now.Sub(read.local)
 	}
-	if m.lazy.active.Load() && m.makesLazyRounds() {
+	if m.lazy.last.Load() > 0 && m.makesLazyRounds() {
 		s.SnapshotAge, s.Leads = 0, s.Leader == m.owner
 	}
 	for _, e := range m.table.Load().entries {

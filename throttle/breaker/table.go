@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"context"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -20,9 +21,8 @@ type entry struct {
 	table      *table
 	settings   *Config
 	admitsAll  bool
-	until      time.Time // end of the open state, by this process's clock
-	probes     *probes   // while open or half-open
-	shedErr    *ShedError
+	probes     *probes    // while open or half-open
+	shedErr    *ShedError // its until is the end of the open state
 	noProbeErr *ShedError // while half-open, if there is no probe
 }
 
@@ -32,6 +32,63 @@ func (m *Manager) lookup(k Key) *entry {
 		return e
 	}
 	return &t.none
+}
+
+// admit decides about a call. It returns the circuit's state, and an error if the call is shed.
+func (m *Manager) admit(ctx context.Context, k Key, e *entry) (State, error) {
+	m.wantRound()
+	if e.admitsAll { // the usual case
+		m.count(Closed, admitted)
+		return Closed, nil
+	}
+	state, refusal := m.evaluate(k, e)
+	if refusal == nil {
+		m.count(state, admitted)
+		return state, nil
+	}
+	shadow := e.settings.Mode == throttle.ModeShadow
+	column := shed
+	if shadow {
+		column = shadowShed
+	}
+	m.count(state, column)
+	if h := m.config.Hooks.Shed; h != nil {
+		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, Shadow: shadow})
+	}
+	if shadow {
+		return state, nil
+	}
+	return state, refusal
+}
+
+// evaluate returns the circuit's state, and an error if it sheds the call.
+func (m *Manager) evaluate(k Key, e *entry) (State, *ShedError) {
+	switch {
+	case e == &e.table.none:
+		return Closed, &ShedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
+	case e.State == Disabled, e.Forced:
+		return e.State, e.shedErr
+	}
+	now := time.Now()
+	if e.State == Open && now.Before(e.shedErr.until) {
+		e.probes.demanded.Store(true)
+		return Open, e.shedErr
+	}
+	if e.table.stale || e.probes.take(now) { // without the store, probes cannot be counted
+		return HalfOpen, nil
+	}
+	e.probes.demanded.Store(true)
+	switch {
+	case !m.requestProbe(e, now), m.running.Load():
+	case !m.makesLazyRounds():
+		go m.askForProbes(context.Background())
+	default:
+		m.askForProbes(m.open)
+		if e.probes.take(now) {
+			return HalfOpen, nil
+		}
+	}
+	return HalfOpen, e.noProbeErr
 }
 
 // publish replaces the table with one of what is known now. It may run concurrently: each goroutine
@@ -98,7 +155,7 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 	case r.State == Disabled:
 		e.shedErr.Reason = ErrDisabled
 	case r.State == Open && !r.Forced:
-		e.until, e.shedErr.until = until, until
+		e.shedErr.until = until
 	}
 	if r.State == HalfOpen || r.State == Open {
 		e.probes = &probes{}
@@ -110,7 +167,7 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 // stateAt returns the state at an instant. An open circuit whose timeout has ended is half-open,
 // even if the leader has not recorded that yet.
 func (e *entry) stateAt(now time.Time) State {
-	if e.State == Open && !e.Forced && !now.Before(e.until) {
+	if e.State == Open && !e.Forced && !now.Before(e.shedErr.until) {
 		return HalfOpen
 	}
 	return e.State
@@ -120,7 +177,7 @@ func (e *entry) status(now time.Time) Status {
 	s := e.Status
 	s.State, s.Shadow = e.stateAt(now), e.settings.Mode == throttle.ModeShadow
 	if s.State == Open && !e.Forced {
-		s.RetryAfter = e.until.Sub(now)
+		s.RetryAfter = e.shedErr.until.Sub(now)
 	}
 	return s
 }

@@ -15,49 +15,9 @@ import (
 // errPoll marks failed polls.
 var errPoll = errors.New("breaker: poll failed")
 
-// Sample makes one round without Run, for tests and for programs that schedule rounds themselves.
-// It takes the lease if it is free, reads the store, polls, decides, writes, notifies and requests
-// probes.
-//
-// It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the
-// next round is this manager's too. Nothing opens before the next Sample. After the first Sample,
-// the manager makes no rounds by itself, except in Run.
-func (m *Manager) Sample(ctx context.Context) error {
-	if !m.valid() {
-		return errNil
-	}
-	ctx = orBackground(ctx)
-	if m.closed.Load() {
-		return ErrManagerClosed
-	}
-	m.stopLazy()
-	leads, err := m.step(ctx)
-	switch {
-	case err != nil:
-		return err
-	case !leads:
-		return ErrNotLeading
-	case !m.running.Load():
-		m.notifyOnce(ctx)
-		m.prefetch()
-		m.requestProbes(ctx)
-	}
-	return nil
-}
-
-// step makes one round without Run, if this manager leads.
-func (m *Manager) step(ctx context.Context) (leads bool, err error) {
-	t, err := m.campaign(ctx)
-	if err != nil || !t.led {
-		return false, err
-	}
-	return true, m.sample(ctx, t.Term)
-}
-
 // sample makes one round. If a shard cannot be written, it goes on with the next.
 func (m *Manager) sample(ctx context.Context, term uint64) error {
 	if err := m.readChanges(ctx); err != nil {
-		m.checkStale()
 		return err
 	}
 	if m.mode() == throttle.ModeOff && m.config.ForTenant == nil {
@@ -171,7 +131,6 @@ func (r *round) evaluate(edits []edit, id store.RecordID, rec record) []edit {
 	case !m.changed:
 		return edits
 	}
-	r.manager.addPending(&m.record, m.events)
 	return append(edits, edit{id: id, record: &m.record, events: m.events})
 }
 
