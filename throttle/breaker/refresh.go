@@ -37,26 +37,24 @@ func (m *Manager) Refresh(ctx context.Context) error {
 // readChanges is Refresh for the manager's own use.
 func (m *Manager) readChanges(ctx context.Context) error {
 	defer m.publishIfChanged()
-	for range maxAttempts {
-		done, err := m.refresh(ctx)
-		if err != nil {
-			m.checkStale()
-		}
-		if done || err != nil {
-			return err
-		}
+	err := errOvertaken
+	for i := 0; i < maxAttempts && errors.Is(err, errOvertaken); i++ {
+		err = m.refresh(ctx)
 	}
-	return errOvertaken
+	if err != nil {
+		m.checkStale()
+	}
+	return err
 }
 
 // refresh reads the shards that have changed. It takes no lock: if another goroutine stores the
-// same or a newer version of a shard, that one is kept. It returns false if versions are not
+// same or a newer version of a shard, that one is kept. It returns errOvertaken if versions are not
 // comparable and the shards must be read again.
-func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
+func (m *Manager) refresh(ctx context.Context) error {
 	asked := time.Now()
 	v, err := ask(ctx, m, func(ctx context.Context, _ any) (store.Versions, error) { return m.config.Store.Versions(ctx) }, nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var changed []int
 	again := m.recheck()
@@ -70,13 +68,13 @@ func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 		same.readAt = asked
 		m.shards[i].CompareAndSwap(known, &same)
 	}
-	if done, err := m.reload(ctx, changed); !done || err != nil {
-		return false, err
+	if err := m.reload(ctx, changed); err != nil {
+		return err
 	}
 	if last := m.lastRead.Swap(&storeReading{store: v.Now, local: asked}); last.stale {
 		m.revision.Add(1)
 	}
-	return true, nil
+	return nil
 }
 
 // recheck returns which part of the shards to read although their version has not changed, or -1.
@@ -91,9 +89,9 @@ func (m *Manager) recheck() int {
 }
 
 // reload reads shards in batches, so that progress is kept if a large store is slow. It writes lost
-// records back. It returns false if a shard must be read again.
-func (m *Manager) reload(ctx context.Context, shards []int) (done bool, err error) {
-	done = true
+// records back. It returns errOvertaken if a shard must be read again.
+func (m *Manager) reload(ctx context.Context, shards []int) error {
+	var overtaken error
 	for some := range slices.Chunk(shards, loadBatch) {
 		known := map[int]*shard{}
 		for _, i := range some {
@@ -102,28 +100,29 @@ func (m *Manager) reload(ctx context.Context, shards []int) (done bool, err erro
 		asked := time.Now()
 		loaded, err := ask(ctx, m, m.config.Store.Load, some)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, s := range loaded {
-			if before := known[s.Index]; before != nil { // otherwise the shard was not requested
-				delete(known, s.Index)
-				read, corrupt := m.readShard(s, asked)
-				done = m.mergeShard(ctx, before, read, corrupt) && done
+			before := known[s.Index]
+			delete(known, s.Index)
+			if before != nil && !m.mergeShard(ctx, before, s, asked) { // nil was not requested
+				overtaken = errOvertaken
 			}
 		}
 		for i := range known {
 			err := fmt.Errorf("breaker: the store did not return shard %d", i)
 			m.fail(StoreFailed, err)
-			return false, err
+			return err
 		}
 	}
-	return done, nil
+	return overtaken
 }
 
 // mergeShard replaces a shard by what was read, together with the records that the store has lost.
 // If these cannot be written back, the known shard is kept: the store may be a read-only replica.
 // It returns false if the shard must be read again.
-func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
+func (m *Manager) mergeShard(ctx context.Context, known *shard, loaded store.Shard, asked time.Time) bool {
+	read, corrupt := m.readShard(loaded, asked)
 	edits, gone := known.lostRecords(read, &m.config)
 	if len(edits)+gone > 0 {
 		m.fail(RecordsLost, fmt.Errorf("breaker: the store lost records of shard %d: writing %d back, %d are too old", known.index, len(edits), gone))

@@ -134,7 +134,7 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, decide fun
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if _, err := m.reload(ctx, []int{index}); err != nil {
+		if err := m.reload(ctx, []int{index}); err != nil && !errors.Is(err, errOvertaken) {
 			return err
 		}
 		m.publishIfChanged()
