@@ -13,6 +13,7 @@ import (
 )
 
 func TestNewRefusesBadConfigs(t *testing.T) {
+	shared := newMeddler(breaker.NewMemoryStore())
 	tests := []struct {
 		name string
 		c    breaker.Config
@@ -70,6 +71,9 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"HalfOpenProbes", breaker.Config{HalfOpenProbes: -1}, "Config.HalfOpenProbes is -1: want 1 to 1e6"},
 		{"HalfOpenMax", breaker.Config{HalfOpenMax: time.Second}, "Config.HalfOpenMax is 1s: want 5s to 1m0s, SampleRate to ObservabilityWindow"},
 		{"MinReporters", breaker.Config{MinReporters: -1}, "Config.MinReporters is -1"},
+		{"several", breaker.Config{SampleRate: -1, Jitter: 2}, "Config.SampleRate is -1ns: want 1ms to 360h0m0s\nbreaker: Config.Jitter is 2: want 0 to 0.5"},
+		{"shared store without a poll", breaker.Config{Store: shared}, "Config.Poll is missing: want a poll"},
+		{"shared store with a counter", breaker.Config{Store: shared, Counter: breaker.NewCounter(time.Minute)}, ""},
 		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter is a counter of 1h0m0s: want one of ObservabilityWindow = 1m0s"},
 	}
 	for _, tt := range tests {
@@ -85,29 +89,6 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 				t.Errorf("got %v, %v\nwant %s", m, err, tt.want)
 			}
 		})
-	}
-}
-
-func TestNewNamesEveryFault(t *testing.T) {
-	_, err := breaker.New(breaker.Config{SampleRate: -1, Jitter: 2, HalfOpenProbes: -3})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, field := range []string{"Name", "SampleRate", "Jitter", "HalfOpenProbes"} {
-		if !strings.Contains(err.Error(), "Config."+field+" is") {
-			t.Errorf("%q does not name %s", err, field)
-		}
-	}
-}
-
-func TestASharedStoreWantsAPoll(t *testing.T) {
-	c := breaker.Config{Name: "x", Store: newMeddler(breaker.NewMemoryStore())}
-	if m, err := breaker.New(c); err == nil || m != nil || !strings.Contains(err.Error(), "Config.Poll is missing: want a poll") {
-		t.Errorf("got %v, %v", m, err)
-	}
-	c.Counter = breaker.NewCounter(time.Minute)
-	if _, err := breaker.New(c); err != nil {
-		t.Errorf("with a Counter: %v", err)
 	}
 }
 

@@ -1,118 +1,154 @@
-package breaker
+package breaker_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// noon is an instant of a store.
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-func after(d time.Duration) time.Time { return noon.Add(d) }
-
-func machineConfig(change func(*Config)) *Config {
-	c := Config{Name: "x", SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3, HalfOpenProbes: 5}
-	if change != nil {
-		change(&c)
-	}
-	c = c.withDefaults()
-	return &c
+// stored7 is a record of generation 7 of the circuit "a". Its times are relative to now.
+func stored7(state string, trips int, changed, openUntil, called time.Duration) string {
+	at := func(d time.Duration) int64 { return time.Now().Add(d).UnixMicro() }
+	return fmt.Sprintf(`{"v":1,"id":"a","state":%q,"trips":%d,"generation":7,"changed_at":%d,"open_until":%d,"count_since":%d,"called_at":%d}`,
+		state, trips, at(changed), at(openUntil), at(changed), at(called))
 }
 
-func TestEachStepOfACircuit(t *testing.T) {
-	open := record{Status: Status{State: Open, Trips: 1, Generation: 7, ChangedAt: noon}, openUntil: after(30 * time.Second), calledAt: noon}
-	halfOpen := record{Status: Status{State: HalfOpen, Trips: 2, Generation: 7, ChangedAt: noon}, openUntil: noon, calledAt: noon.Add(-time.Minute)}
-	probed := halfOpen
-	probed.calledAt = noon
-	tripped := record{Status: Status{State: Closed, Trips: 2, Generation: 7, ChangedAt: noon}, countSince: noon, calledAt: noon}
+// TestMachine_steps makes one round with the results of a poll, over a record that another manager has written.
+func TestMachine_steps(t *testing.T) {
+	const second, minute, none = time.Second, time.Minute, ""
+	open := func() string { return stored7("open", 1, 0, 30*second, 0) }
+	halfOpen := func() string { return stored7("half_open", 2, 0, 0, -minute) }
+	probed := func() string { return stored7("half_open", 2, 0, 0, 0) }
+	tripped := func() string { return stored7("closed", 2, 0, 0, 0) }
+	with := func(more string) func() string {
+		return func() string { return `{"v":1,"id":"a","generation":7,` + more }
+	}
 	tests := []struct {
 		name   string
-		record record
-		counts PollResult
-		at     time.Duration // after noon
-		want   string        // the state, trips and generation that follow; "" for no write
+		record func() string
+		counts breaker.PollResult
+		at     time.Duration // after the record was written
+		want   string        // the state, trips and generation that follow; none without a write
 	}{
-		{"healthy", record{Status: Status{ChangedAt: noon}}, PollResult{Successes: 1000}, 0, "closed 0 0"},
-		{"failing", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 7, Successes: 3}, 0, "open 1 1 closed>open:failing"},
-		{"failing too little", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 699, Successes: 301}, 0, "closed 0 0"},
-		{"failing too rarely", record{Status: Status{ChangedAt: noon}}, PollResult{Failures: 9.9}, 0, "closed 0 0"},
-		{"failing without calls", record{Status: Status{ChangedAt: noon}}, PollResult{}, 0, ""},
+		{"healthy", nil, breaker.PollResult{Successes: 1000}, 0, none},
+		{"failing", nil, breaker.PollResult{Failures: 7, Successes: 3}, 0, "open 1 1 closed>open:failing"},
+		{"failing too little", nil, breaker.PollResult{Failures: 699, Successes: 301}, 0, none},
+		{"failing too rarely", nil, breaker.PollResult{Failures: 9.9}, 0, none},
 
-		{"open", open, PollResult{Failures: 100}, 30*time.Second - 1, ""},
-		{"open, time over", open, PollResult{}, 30 * time.Second, "half_open 1 7 open>half_open:time_over"},
-		{"open, probed before the leader came", open, PollResult{Failures: 5}, 31 * time.Second, "open 2 8 open>half_open:time_over half_open>open:failing"},
+		{"open", open, breaker.PollResult{Failures: 100}, 30*second - 1, none},
+		{"open, time over", open, breaker.PollResult{}, 30 * second, "half_open 1 7 open>half_open:time_over"},
+		{"open, probed before the leader came", open, breaker.PollResult{Failures: 5}, 31 * second, "open 2 8 open>half_open:time_over half_open>open:failing"},
 
-		{"half-open, silent", halfOpen, PollResult{}, 20 * time.Hour, ""},
-		{"half-open, too few", halfOpen, PollResult{Failures: 4}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, recovered", halfOpen, PollResult{Successes: 3, Failures: 2}, 10 * time.Second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, failing", halfOpen, PollResult{Successes: 1, Failures: 4}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided", halfOpen, PollResult{Successes: 2, Failures: 3}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, undecided by nine", halfOpen, PollResult{Successes: 4, Failures: 5}, 10 * time.Second, "half_open 2 7"},
-		{"half-open, undecided by ten", halfOpen, PollResult{Successes: 4, Failures: 6}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided and not overdue", probed, PollResult{Successes: 2, Failures: 3}, 40*time.Second - 1, ""},
-		{"half-open, undecided for long", probed, PollResult{Successes: 2, Failures: 3}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, few for long, well", probed, PollResult{Successes: 1}, 40 * time.Second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, few for long, failing", probed, PollResult{Failures: 1}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, forgotten", halfOpen, PollResult{}, 8 * 24 * time.Hour, "closed 0 8 half_open>closed:forgotten"},
+		{"half-open, silent", halfOpen, breaker.PollResult{}, 20 * time.Hour, none},
+		{"half-open, too few", halfOpen, breaker.PollResult{Failures: 4}, 10 * second, "half_open 2 7"},
+		{"half-open, recovered", halfOpen, breaker.PollResult{Successes: 3, Failures: 2}, 10 * second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, failing", halfOpen, breaker.PollResult{Successes: 1, Failures: 4}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided", halfOpen, breaker.PollResult{Successes: 2, Failures: 3}, 10 * second, "half_open 2 7"},
+		{"half-open, undecided by nine", halfOpen, breaker.PollResult{Successes: 4, Failures: 5}, 10 * second, "half_open 2 7"},
+		{"half-open, undecided by ten", halfOpen, breaker.PollResult{Successes: 4, Failures: 6}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided and not overdue", probed, breaker.PollResult{Successes: 2, Failures: 3}, 40*second - 1, none},
+		{"half-open, undecided for long", probed, breaker.PollResult{Successes: 2, Failures: 3}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, few for long, well", probed, breaker.PollResult{Successes: 1}, 40 * second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, few for long, failing", probed, breaker.PollResult{Failures: 1}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, forgotten", halfOpen, breaker.PollResult{}, 8 * 24 * time.Hour, "closed 0 0 half_open>closed:forgotten"},
 
-		{"tripped, well, too soon", tripped, PollResult{Successes: 100}, 5*time.Minute - 1, ""},
-		{"tripped, well for long", tripped, PollResult{Successes: 10}, 5 * time.Minute, "closed 0 7"},
-		{"tripped, silent for long", tripped, PollResult{Successes: 9}, 5 * time.Minute, ""},
-		{"tripped, forgotten", tripped, PollResult{}, 8 * 24 * time.Hour, "closed 0 7"},
-		{"tripped, failing again", tripped, PollResult{Failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
+		{"tripped, well, too soon", tripped, breaker.PollResult{Successes: 100}, 5*minute - 1, none},
+		{"tripped, well for long", tripped, breaker.PollResult{Successes: 10}, 5 * minute, "closed 0 0"},
+		{"tripped, silent for long", tripped, breaker.PollResult{Successes: 9}, 5 * minute, none},
+		{"tripped, forgotten", tripped, breaker.PollResult{}, 8 * 24 * time.Hour, "closed 0 0"},
+		{"tripped, failing again", tripped, breaker.PollResult{Failures: 10}, second, "disabled 3 8 closed>disabled:too_many_trips"},
 
-		{"made in shadow, now enforced", record{Status: Status{State: Disabled, Shadow: true, Trips: 3, Generation: 7}}, PollResult{}, 0, "closed 0 8 disabled>closed:forgotten"},
-
-		{"disabled", record{Status: Status{State: Disabled, ChangedAt: noon}}, PollResult{Successes: 1000}, 1000 * time.Hour, ""},
-		{"forced open", record{Status: Status{State: Open, Forced: true, ChangedAt: noon}}, PollResult{Successes: 1000}, 1000 * time.Hour, ""},
-		{"forced closed", record{Status: Status{State: Closed, Forced: true, ChangedAt: noon}}, PollResult{Failures: 1000}, 1000 * time.Hour, ""},
+		{"made in shadow, now enforced", with(`"state":"disabled","trips":3,"dry_run":true}`), breaker.PollResult{}, 0, "closed 0 0 disabled>closed:forgotten"},
+		{"disabled", with(`"state":"disabled"}`), breaker.PollResult{Successes: 1000}, 1000 * time.Hour, none},
+		{"forced open", with(`"state":"open","forced":true}`), breaker.PollResult{Successes: 1000}, 1000 * time.Hour, none},
+		{"forced closed", with(`"state":"closed","forced":true}`), breaker.PollResult{Failures: 1000}, 1000 * time.Hour, none},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m := machine{settings: machineConfig(nil), now: after(tt.at), results: tt.counts, record: tt.record}
-			m.evaluate()
-			got := fmt.Sprint(m.State, " ", m.Trips, " ", m.Generation)
-			for _, e := range m.events {
-				got += fmt.Sprintf(" %v>%v:%v", e.From, e.To, e.Reason)
-			}
-			if !m.changed {
-				got = ""
-			}
-			if got != tt.want {
+		bubble(t, tt.name, func(t *testing.T) {
+			if got := step(t, tt.record, tt.counts, tt.at); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if n := len(m.events); n > 0 && m.events[n-1].To == Closed && m.countSince != m.now {
-				t.Errorf("closed: got calls counted since %v, want since %v", m.countSince, m.now)
 			}
 		})
 	}
 }
 
-func TestOpenFor(t *testing.T) {
-	fixed := machineConfig(nil)
-	growing := machineConfig(func(c *Config) { c.MaxBreakerTimeout = 3 * time.Minute })
-	jittered := machineConfig(func(c *Config) { c.Jitter = 0.5 })
-	tests := []struct {
-		c     *Config
-		trips int
-		draw  float64
-		want  time.Duration
-	}{
-		{fixed, 1, 0.9, 30 * time.Second},
-		{fixed, 1e6, 0, 30 * time.Second},
-		{growing, 1, 0, 30 * time.Second},
-		{growing, 2, 0, time.Minute},
-		{growing, 3, 0, 2 * time.Minute},
-		{growing, 4, 0, 3 * time.Minute},
-		{growing, math.MaxInt, 0, 3 * time.Minute},
-		{jittered, 1, 0, 30 * time.Second},
-		{jittered, 1, 0.5, 22500 * time.Millisecond},
+// step makes one round, and returns the circuit's state and what has changed; nothing if nothing was written.
+func step(t *testing.T, record func() string, counts breaker.PollResult, at time.Duration) string {
+	store, k, changes := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, ""
+	if record != nil {
+		put(t, store, k, record())
 	}
-	for _, tt := range tests {
-		if got := tt.c.openFor(tt.trips, tt.draw); got != tt.want {
-			t.Errorf("openFor(%d, %v) = %v, want %v", tt.trips, tt.draw, got, tt.want)
+	time.Sleep(at)
+	before, err := store.Versions(t.Context())
+	must(t, err)
+	var last breaker.PollQuery
+	m := agent(t, breaker.Config{
+		Store: store, SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3, HalfOpenProbes: 5,
+		Hooks: breaker.Hooks{Changed: func(e breaker.Event) { changes += fmt.Sprintf(" %v>%v:%v", e.From, e.To, e.Reason) }},
+		Poll: func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			last = q
+			return map[breaker.Key]breaker.PollResult{k: counts}, nil
+		},
+	})
+	sample(t, m)
+	after, err := store.Versions(t.Context())
+	must(t, err)
+	if after == before {
+		return changes
+	}
+	s := m.Status(k)
+	if time.Sleep(time.Second); s.State == breaker.Closed && changes != "" {
+		counts = breaker.PollResult{}
+		if sample(t, m); last.Since[k] != time.Second {
+			t.Errorf("closed: got calls of the last %v counted, want of 1 s", last.Since[k])
 		}
 	}
+	return fmt.Sprint(s.State, " ", s.Trips, " ", s.Generation, changes)
+}
+
+// TestMachine_openTimes fails the probes of a circuit that has tripped before.
+func TestMachine_openTimes(t *testing.T) {
+	for _, tt := range []struct {
+		trips   int // this one included
+		longest time.Duration
+		want    time.Duration
+	}{
+		{1, 0, 30 * time.Second},
+		{1e6, 0, 30 * time.Second},
+		{1, 3 * time.Minute, 30 * time.Second},
+		{2, 3 * time.Minute, time.Minute},
+		{3, 3 * time.Minute, 2 * time.Minute},
+		{4, 3 * time.Minute, 3 * time.Minute},
+		{math.MaxInt, 3 * time.Minute, 3 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+			put(t, store, k, stored7("half_open", tt.trips-1, 0, 0, 0))
+			m := agent(t, breaker.Config{Store: store, MaxBreakerTimeout: tt.longest, Poll: polled(breaker.PollResult{Failures: 20})})
+			sample(t, m)
+			if s := m.Status(k); s.Trips != tt.trips || s.RetryAfter != tt.want {
+				t.Errorf("trip %d, at most %v: got %+v, want open for %v", tt.trips, tt.longest, s, tt.want)
+			}
+		})
+	}
+}
+
+func TestMachine_jitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, different := agent(t, breaker.Config{Jitter: 0.5, Poll: failingAll(50)}), map[time.Duration]bool{}
+		sample(t, m)
+		for _, s := range m.List() {
+			if different[s.RetryAfter] = true; s.RetryAfter < 15*time.Second || s.RetryAfter > 30*time.Second {
+				t.Errorf("got open for %v, want 15 s to 30 s", s.RetryAfter)
+			}
+		}
+		if len(different) < 25 {
+			t.Errorf("got %d different times of 50 circuits, want them spread", len(different))
+		}
+	})
 }

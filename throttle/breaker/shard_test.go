@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,16 +14,21 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// TestRecordsAreReadable holds the words of a stored record, which another version of the program must understand.
-func TestRecordsAreReadable(t *testing.T) {
-	store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
-	must(t, agent(t, breaker.Config{Store: store}).Disable(t.Context(), k))
-	var got map[string]any
-	must(t, json.Unmarshal(stored(t, store, k)[0].Data, &got))
-	for field, want := range map[string]any{"v": 1.0, "tenant": "t", "id": "a", "state": "disabled", "reason": "by_hand", "generation": 1.0} {
-		if got[field] != want {
-			t.Errorf("%s: got %v, want %v", field, got[field], want)
-		}
+// TestRecords_format loses a record that has every field, so that it is written back: another version of the program must read it.
+func TestRecords_format(t *testing.T) {
+	const whole = `{"v":1,"tenant":"t","id":"a","state":"disabled","reason":"by_hand","forced":true,"trips":3,"generation":7,"changed_at":1,
+		"open_until":2,"count_since":3,"called_at":4,"failures":0.5,"successes":1e300,"dry_run":true,"pending":[{"from":"half_open",
+		"to":"open","reason":"failing","trips":2,"generation":6,"at":5,"failures":6,"successes":7,"dry_run":true}]}`
+	store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{Tenant: "t", ID: "a"}
+	put(t, store, k, whole)
+	m := agent(t, breaker.Config{Store: store})
+	must(t, m.Refresh(t.Context()))
+	store.flush()
+	must(t, m.Refresh(t.Context()))
+	var want, got map[string]any
+	must(t, json.Unmarshal([]byte(whole), &want), json.Unmarshal(stored(t, store, k)[0].Data, &got))
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
 
