@@ -43,35 +43,27 @@ type episode struct {
 }
 
 func (l *maximumLog) stepped(step StepEvent) {
-	longest := step.Responsive.longest()
-	l.mu.Lock()
-	if e := l.episodes[step.Responsive]; step.From < longest && step.To < longest && (e == nil || !e.open) {
-		l.mu.Unlock()
-		return
-	}
-	e := l.episodeOf(step.Responsive)
-	if e == nil || step.steps < e.steps {
-		l.mu.Unlock()
-		return
-	}
-	e.steps = step.steps + 1
-	write := e.next(step, step.To == longest, time.Now())
-	l.mu.Unlock()
-	if write != nil {
+	if write := l.next(step, step.Responsive.longest()); write != nil {
 		write(l.logger)
 	}
 }
 
-func (l *maximumLog) episodeOf(r *Responsive) *episode {
-	if r.closing.Load() {
+// next finds the episode of a step. It returns a function that logs it, or nil.
+func (l *maximumLog) next(step StepEvent, longest time.Duration) func(*slog.Logger) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.episodes[step.Responsive]
+	switch {
+	case step.From < longest && step.To < longest && (e == nil || !e.open):
 		return nil
-	}
-	e := l.episodes[r]
-	if e == nil {
+	case step.Responsive.closing.Load(), e != nil && step.steps < e.steps:
+		return nil
+	case e == nil:
 		e = &episode{}
-		l.episodes[r] = e
+		l.episodes[step.Responsive] = e
 	}
-	return e
+	e.steps = step.steps + 1
+	return e.next(step, step.To == longest, time.Now())
 }
 
 func (l *maximumLog) closed(r *Responsive) {

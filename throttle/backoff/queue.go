@@ -48,8 +48,11 @@ func (q *queue) push() *list.Element {
 	return q.waiters.PushBack(&waiter{wake: make(chan struct{}, 1)})
 }
 
-// remove removes a waiter. If it was the first, the next one wakes.
+// remove removes a waiter, if there is one. If it was the first, the next one wakes.
 func (q *queue) remove(e *list.Element) {
+	if e == nil {
+		return
+	}
 	first := q.waiters.Front() == e
 	q.waiters.Remove(e)
 	if first {

@@ -175,21 +175,23 @@ func (c *counters) record(o Outcome) {
 // update calls f with the lock held. If f changed the delay, it then calls Hooks.Stepped.
 func (r *Responsive) update(f func()) StepEvent {
 	r.mu.Lock()
-	step := r.beginStep()
+	return r.updateAndUnlock(f)
+}
+
+// updateAndUnlock is update for a caller that holds the lock.
+func (r *Responsive) updateAndUnlock(f func()) StepEvent {
+	step := StepEvent{Responsive: r, From: r.delay.interval, steps: r.delay.steps}
 	f()
 	r.endStep(&step)
 	r.mu.Unlock()
-	r.callStepped(step)
+	if h := r.config.Hooks.Stepped; h != nil && step.changed {
+		h(step)
+	}
 	return step
 }
 
-// beginStep returns an event with the delay before a possible step. The caller holds the lock.
-func (r *Responsive) beginStep() StepEvent {
-	return StepEvent{Responsive: r, From: r.delay.interval, steps: r.delay.steps}
-}
-
-// endStep completes the event of beginStep. If the delay changed, it counts the step and wakes the
-// first waiter. The caller holds the lock.
+// endStep completes an event. If the delay changed, it counts the step and wakes the first waiter. The
+// caller holds the lock.
 func (r *Responsive) endStep(step *StepEvent) {
 	step.To = r.delay.interval
 	step.changed = r.delay.steps != step.steps
@@ -206,12 +208,6 @@ func (r *Responsive) endStep(step *StepEvent) {
 		r.queue.last = time.Now()
 	}
 	r.queue.wakeFirst()
-}
-
-func (r *Responsive) callStepped(step StepEvent) {
-	if h := r.config.Hooks.Stepped; h != nil && step.changed {
-		h(step)
-	}
 }
 
 // resetIdle resets a delay that is idle for Config.IdleReset, as a step of its own, and reports

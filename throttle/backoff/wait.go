@@ -35,25 +35,53 @@ func (r *Responsive) Wait(ctx context.Context) (Permit, error) {
 	return r.newPermit(generation), nil
 }
 
+// turn is the wait of one call.
+type turn struct {
+	waits      bool          // it did not end at once
+	generation uint64        // of the delay
+	place      *list.Element // in the queue of mode Pace
+	until      time.Time     // in mode Sleep: end of the delay; a Retry-After may last longer
+	resets     uint64        // in mode Sleep: before the sleep
+}
+
 // wait waits as the mode demands, and records the wait. It returns the generation of the delay.
 func (r *Responsive) wait(ctx context.Context) (uint64, error) {
 	begun := time.Now()
-	var generation uint64
-	var waited bool
+	r.resetIdle(begun) // before this call waits, because a hook may panic
+	var t turn
 	var err error
-	if r.config.Mode == Sleep {
-		generation, waited, err = r.waitSleep(ctx, begun)
-	} else {
-		generation, waited, err = r.waitTurn(ctx, begun)
+	for now := begun; err == nil; now = time.Now() {
+		left, wake := r.try(&t, now)
+		if left <= 0 {
+			break
+		}
+		err = r.sleep(ctx, left, wake)
 	}
-	if waited {
-		r.recordWait(ctx, time.Since(begun), err)
+	if t.waits {
+		r.recordWait(ctx, &t, time.Since(begun), err)
 	}
-	return generation, err
+	return t.generation, err
 }
 
-func (r *Responsive) recordWait(ctx context.Context, d time.Duration, err error) {
+// try ends a wait if it is time. Otherwise it returns the time left, and the channel that wakes the call.
+func (r *Responsive) try(t *turn, now time.Time) (left time.Duration, wake <-chan struct{}) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.config.Mode == Sleep {
+		left, wake = r.trySleep(t, now)
+	} else {
+		left, wake = r.tryTurn(t, now)
+	}
+	if left > 0 && !t.waits {
+		t.waits = true
+		r.counters.waiting++
+	}
+	return left, wake
+}
+
+func (r *Responsive) recordWait(ctx context.Context, t *turn, d time.Duration, err error) {
+	r.mu.Lock()
+	r.queue.remove(t.place) // unless the turn was taken
 	r.counters.waiting--
 	r.counters.sleepTime += d
 	if err == nil {
@@ -77,59 +105,28 @@ func (r *Responsive) untilRetry(now time.Time) time.Duration {
 	return max(0, left)
 }
 
-// waitTurn waits in the queue of mode Pace, until all earlier callers had their turn and the gap
-// after the last is over.
-func (r *Responsive) waitTurn(ctx context.Context, now time.Time) (generation uint64, waited bool, err error) {
-	r.resetIdle(now) // before this call enters the queue, because a hook may panic
-	var self *list.Element
-	for {
-		left, generation := r.tryTurn(&self, now)
-		if left <= 0 {
-			return generation, self != nil, nil
-		}
-		if err := r.sleep(ctx, left, self.Value.(*waiter).wake); err != nil {
-			r.mu.Lock()
-			r.queue.remove(self)
-			r.mu.Unlock()
-			return 0, true, err
-		}
-		now = time.Now()
-	}
-}
-
-// tryTurn takes the caller's turn if it is due. Otherwise it returns the time left, and sets self
-// to a new entry of the queue if it is nil.
-func (r *Responsive) tryTurn(self **list.Element, now time.Time) (left time.Duration, generation uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touch(now)
-	left = r.takeTurn(*self, now)
-	if left > 0 && *self == nil {
-		*self = r.queue.push()
-		r.counters.waiting++
-	}
-	return left, r.delay.generation
-}
-
 // untilWoken is the sleep of a waiter that is not the first of the queue: another call wakes it.
 const untilWoken = time.Duration(math.MaxInt64)
 
-// takeTurn takes the turn of self, and removes self from the queue. If the turn is not due, it
-// returns the time left instead. The caller holds the lock.
-func (r *Responsive) takeTurn(self *list.Element, now time.Time) time.Duration {
-	if r.queue.waiters.Front() != self {
-		return untilWoken
+// tryTurn takes the turn of a call in mode Pace, if all earlier callers had theirs and the gap after the
+// last is over. Otherwise the call is in the queue. The caller holds the lock.
+func (r *Responsive) tryTurn(t *turn, now time.Time) (left time.Duration, wake <-chan struct{}) {
+	r.touch(now)
+	t.generation, left = r.delay.generation, untilWoken
+	if r.queue.waiters.Front() == t.place {
+		r.untilRetry(now)
+		due := r.queue.next(r.retryAt)
+		if left = due.Sub(now); left <= 0 {
+			r.queue.take(due, now, t.waits, r.delay.randomized(rand.Float64()))
+			r.queue.remove(t.place)
+			t.place = nil
+			return 0, nil
+		}
 	}
-	r.untilRetry(now)
-	due := r.queue.next(r.retryAt)
-	if left := due.Sub(now); left > 0 {
-		return left
+	if t.place == nil {
+		t.place = r.queue.push()
 	}
-	r.queue.take(due, now, self != nil, r.delay.randomized(rand.Float64()))
-	if self != nil {
-		r.queue.remove(self)
-	}
-	return 0
+	return left, t.place.Value.(*waiter).wake
 }
 
 // sleep sleeps for d, or until wake, the end of ctx, or Close. The last two are errors.
@@ -151,57 +148,20 @@ func (r *Responsive) sleep(ctx context.Context, d time.Duration, wake <-chan str
 	return nil
 }
 
-type sleeper struct {
-	until      time.Time // end of the delay; a Retry-After may last longer
-	generation uint64    // of the delay
-	resets     uint64    // before the sleep
-}
-
-// waitSleep sleeps the present delay, independently of other workers. A Retry-After that arrives
-// meanwhile makes it longer, and Reset ends it.
-func (r *Responsive) waitSleep(ctx context.Context, now time.Time) (generation uint64, waited bool, err error) {
-	r.resetIdle(now)
-	s, left, wake := r.startSleep(now)
-	waited = left > 0
-	for left > 0 {
-		if err := r.sleep(ctx, left, wake); err != nil {
-			return s.generation, true, err
-		}
-		left, wake = r.continueSleep(&s, time.Now())
+// trySleep ends the sleep of a call in mode Sleep, independently of other workers. A Retry-After that
+// arrives meanwhile makes it longer, and Reset ends it. The caller holds the lock.
+func (r *Responsive) trySleep(t *turn, now time.Time) (left time.Duration, wake <-chan struct{}) {
+	switch {
+	case t.until.IsZero():
+		r.touch(now)
+		t.until, t.generation, t.resets = now.Add(r.delay.randomized(rand.Float64())), r.delay.generation, r.resets
+	case t.resets != r.resets:
+		t.until, t.generation, t.resets = now, r.delay.generation, r.resets
 	}
-	return s.generation, waited, nil
-}
-
-// startSleep returns a new sleeper, the time left to sleep, and the channel that wakes it.
-func (r *Responsive) startSleep(now time.Time) (s sleeper, left time.Duration, wake <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touch(now)
-	s = sleeper{until: now.Add(r.delay.randomized(rand.Float64())), generation: r.delay.generation, resets: r.resets}
-	left, wake = r.sleepLeft(&s, now)
-	if left > 0 {
-		r.counters.waiting++
+	if latest := now.Add(r.config.MaxInterval); t.until.After(latest) { // MaxInterval has become lower
+		t.until = latest
 	}
-	return s, left, wake
-}
-
-// continueSleep is startSleep for a sleeper that woke up.
-func (r *Responsive) continueSleep(s *sleeper, now time.Time) (left time.Duration, wake <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sleepLeft(s, now)
-}
-
-// sleepLeft returns the time left to sleep, and the channel that wakes s. After a Reset the delay
-// of s is over. The caller holds the lock.
-func (r *Responsive) sleepLeft(s *sleeper, now time.Time) (left time.Duration, wake <-chan struct{}) {
-	if s.resets != r.resets {
-		*s = sleeper{until: now, generation: r.delay.generation, resets: r.resets}
-	}
-	if latest := now.Add(r.config.MaxInterval); s.until.After(latest) { // MaxInterval has become lower
-		s.until = latest
-	}
-	left = max(s.until.Sub(now), r.untilRetry(now))
+	left = max(t.until.Sub(now), r.untilRetry(now))
 	if left > 0 && r.wake == nil {
 		r.wake = make(chan struct{})
 	}
