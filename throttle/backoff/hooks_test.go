@@ -54,46 +54,44 @@ func TestHooks(t *testing.T) {
 // TestHookPanics wants that the panic of a hook propagates, and that the next callers still get their turn. One panic is in a call
 // that resets an idle delay during a Retry-After.
 func TestHookPanics(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		synctest.Test(t, func(t *testing.T) {
-			hot := false
-			panics := func(with string) {
-				if hot {
-					panic(with)
-				}
+	eachMode(t, func(t *testing.T, mode backoff.Mode) {
+		hot := false
+		panics := func(with string) {
+			if hot {
+				panic(with)
 			}
-			r := backoff.Must(backoff.New(backoff.Config{
-				Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: 10 * time.Second, RandomizationFactor: -1, IdleReset: 2 * time.Second,
-				Hooks: backoff.Hooks{
-					Stepped: func(backoff.StepEvent) { panics("stepped") },
-					Slept:   func(context.Context, backoff.SleepEvent) { panics("slept") },
-				},
-			}))
-			wait(t, r).Finish(backoff.Throttled)
-			hot = true
-			caught(t, "slept", func() { wait(t, r) })
-			hot = false
-			wait(t, r).Finish(backoff.ThrottledFor(10 * time.Second))
-			time.Sleep(3 * time.Second)
-			hot = true
-			caught(t, "stepped", func() { wait(t, r) })
-			hot = false
-			p := wait(t, r)
-			hot = true
-			caught(t, "stepped", func() { p.Finish(backoff.Throttled) })
-			hot = false
-			if s := r.Stats(); s.Waiting != 0 {
-				t.Errorf("%v: got %+v want no waiter", mode, s)
+		}
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: 10 * time.Second, RandomizationFactor: -1, IdleReset: 2 * time.Second,
+			Hooks: backoff.Hooks{
+				Stepped: func(backoff.StepEvent) { panics("stepped") },
+				Slept:   func(context.Context, backoff.SleepEvent) { panics("slept") },
+			},
+		}))
+		wait(t, r).Finish(backoff.Throttled)
+		hot = true
+		caught(t, "slept", func() { wait(t, r) })
+		hot = false
+		wait(t, r).Finish(backoff.ThrottledFor(10 * time.Second))
+		time.Sleep(3 * time.Second)
+		hot = true
+		caught(t, "stepped", func() { wait(t, r) })
+		hot = false
+		p := wait(t, r)
+		hot = true
+		caught(t, "stepped", func() { p.Finish(backoff.Throttled) })
+		hot = false
+		if s := r.Stats(); s.Waiting != 0 {
+			t.Errorf("%v: got %+v want no waiter", mode, s)
+		}
+		ctx, cancel := timeout(t, time.Minute)
+		defer cancel()
+		for range 3 {
+			if _, err := r.Wait(ctx); err != nil {
+				t.Errorf("%v: the next: got %v want nil", mode, err)
 			}
-			ctx, cancel := timeout(t, time.Minute)
-			defer cancel()
-			for range 3 {
-				if _, err := r.Wait(ctx); err != nil {
-					t.Errorf("%v: the next: got %v want nil", mode, err)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestHooksMayCallBack wants that hooks, Classify and the function of a call run without a lock.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,19 +12,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
+type lines struct{ text bytes.Buffer }
 
 func (l *lines) hooks() backoff.Hooks {
-	return backoff.LogHooks(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	return backoff.LogHooks(slog.New(slog.NewTextHandler(&l.text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
@@ -34,8 +24,6 @@ func (l *lines) hooks() backoff.Hooks {
 }
 
 func (l *lines) since() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	defer l.text.Reset()
 	return strings.FieldsFunc(l.text.String(), func(r rune) bool { return r == '\n' })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,9 +42,7 @@ func TestDoneCountsOnce(t *testing.T) {
 func TestDoneConcurrently(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	for n := range uint64(100) {
-		p := wait(t, r)
-		copies := []backoff.Permit{p, p, p, p, p, p, p, p}
-		atOnce(copies, func(p backoff.Permit) { p.Finish(backoff.Success); p.Finish(backoff.Ignored) })
+		atOnce(slices.Repeat([]backoff.Permit{wait(t, r)}, 8), func(p backoff.Permit) { p.Finish(backoff.Success); p.Finish(backoff.Ignored) })
 		if s := r.Stats(); s.Successes+s.Ignored != n+1 {
 			t.Fatalf("permit %d: got %+v want one call each", n, s)
 		}
@@ -51,18 +50,16 @@ func TestDoneConcurrently(t *testing.T) {
 }
 
 func TestPermitsNeverDone(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		synctest.Test(t, func(t *testing.T) {
-			r := slow(t, backoff.Config{Mode: mode}, time.Second)
-			begun := time.Now()
-			for range 100 {
-				wait(t, r)
-			}
-			if got := time.Since(begun); got != 100*time.Second {
-				t.Errorf("%v: 100 turns: got %v want 100s", mode, got)
-			}
-		})
-	}
+	eachMode(t, func(t *testing.T, mode backoff.Mode) {
+		r := slow(t, backoff.Config{Mode: mode}, time.Second)
+		begun := time.Now()
+		for range 100 {
+			wait(t, r)
+		}
+		if got := time.Since(begun); got != 100*time.Second {
+			t.Errorf("%v: 100 turns: got %v want 100s", mode, got)
+		}
+	})
 }
 
 func TestDoneAfterClose(t *testing.T) {
@@ -132,24 +129,20 @@ func TestDoWithoutAFunction(t *testing.T) {
 // TestABurstIsOneStep wants one step of many calls that are throttled at once. Successes of the calls
 // that began before that step do not count.
 func TestABurstIsOneStep(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		t.Run(mode.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, DownMultiplierThreshold: 1}))
-				for event := range uint64(3) {
-					permits := make([]backoff.Permit, 512)
-					for i := range permits {
-						permits[i] = wait(t, r)
-					}
-					atOnce(permits[:256], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
-					atOnce(permits[256:], func(p backoff.Permit) { p.Finish(backoff.Success) })
-					if s := r.Stats(); s.Ups != event+1 || s.Downs != 0 || s.Throttled != 256*(event+1) {
-						t.Errorf("event %d: got %+v want one step up each, none down, 256 throttled", event, s)
-					}
-				}
-			})
-		})
-	}
+	eachMode(t, func(t *testing.T, mode backoff.Mode) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, DownMultiplierThreshold: 1}))
+		for event := range uint64(3) {
+			permits := make([]backoff.Permit, 512)
+			for i := range permits {
+				permits[i] = wait(t, r)
+			}
+			atOnce(permits[:256], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
+			atOnce(permits[256:], func(p backoff.Permit) { p.Finish(backoff.Success) })
+			if s := r.Stats(); s.Ups != event+1 || s.Downs != 0 || s.Throttled != 256*(event+1) {
+				t.Errorf("event %d: got %+v want one step up each, none down, 256 throttled", event, s)
+			}
+		}
+	})
 }
 
 // TestSuccessesInARow wants that a step up restarts the count, and that an ignored call does not.
@@ -167,19 +160,17 @@ func TestSuccessesInARow(t *testing.T) {
 		{[]backoff.Outcome{up, ok, ok, ok, ok, ok, ok}, 1, 2},
 		{[]backoff.Outcome{up, -3, -1 << 63, ok, ok}, 1, 0},
 	} {
-		t.Run(fmt.Sprint(tt.outcomes), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{
-					Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, UpInterval: time.Minute,
-				}))
-				wait(t, r).Finish(up) // the shortest delay, of which a step down makes 0
-				for _, o := range tt.outcomes {
-					wait(t, r).Finish(o)
-				}
-				if s := r.Stats(); s.Ups != 1+tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(1+len(tt.outcomes)) {
-					t.Errorf("got %+v want %d steps up, %d down, %d calls", s, 1+tt.ups, tt.down, 1+len(tt.outcomes))
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			r := backoff.Must(backoff.New(backoff.Config{
+				Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, UpInterval: time.Minute,
+			}))
+			wait(t, r).Finish(up) // the shortest delay, of which a step down makes 0
+			for _, o := range tt.outcomes {
+				wait(t, r).Finish(o)
+			}
+			if s := r.Stats(); s.Ups != 1+tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(1+len(tt.outcomes)) {
+				t.Errorf("%v: got %+v want %d steps up, %d down", tt.outcomes, s, 1+tt.ups, tt.down)
+			}
 		})
 	}
 }

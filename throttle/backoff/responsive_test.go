@@ -102,40 +102,38 @@ func TestResetVoidsReservedTurns(t *testing.T) {
 
 // TestResetEndsWaits of the delay and of a Retry-After.
 func TestResetEndsWaits(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for name, prepare := range map[string]func(r *backoff.Responsive, p, q backoff.Permit){
-			"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.Throttled) },
-			"a delay, and no call": func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.ThrottledFor(30 * time.Second)) },
-			"no call, without delay": func(r *backoff.Responsive, _, q backoff.Permit) {
-				r.Reset()
-				q.Finish(backoff.ThrottledFor(30 * time.Second))
-			},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: 10 * time.Second, RandomizationFactor: -1}))
-				prepare(r, wait(t, r), wait(t, r))
-				begun := time.Now()
-				var all sync.WaitGroup
-				var permits [3]backoff.Permit
-				for i := range permits {
-					all.Go(func() { permits[i] = wait(t, r) })
-				}
-				synctest.Wait()
-				if s := r.Stats(); s.Waiting != 3 {
-					t.Errorf("%v, %s: got %d waiting want 3", mode, name, s.Waiting)
-				}
-				time.Sleep(time.Second)
-				r.Reset()
-				all.Wait()
-				if got := time.Since(begun); got != time.Second {
-					t.Errorf("%v, %s: got the last turn after %v want it at Reset, after 1s", mode, name, got)
-				}
-				atOnce(permits[:], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
-				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
-					t.Errorf("%v, %s: got %+v want three waits, and that the outcomes of their calls count", mode, name, s)
-				}
-			})
-		}
+	for name, prepare := range map[string]func(r *backoff.Responsive, p, q backoff.Permit){
+		"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.Throttled) },
+		"a delay, and no call": func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.ThrottledFor(30 * time.Second)) },
+		"no call, without delay": func(r *backoff.Responsive, _, q backoff.Permit) {
+			r.Reset()
+			q.Finish(backoff.ThrottledFor(30 * time.Second))
+		},
+	} {
+		eachMode(t, func(t *testing.T, mode backoff.Mode) {
+			r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: 10 * time.Second, RandomizationFactor: -1}))
+			prepare(r, wait(t, r), wait(t, r))
+			begun := time.Now()
+			var all sync.WaitGroup
+			var permits [3]backoff.Permit
+			for i := range permits {
+				all.Go(func() { permits[i] = wait(t, r) })
+			}
+			synctest.Wait()
+			if s := r.Stats(); s.Waiting != 3 {
+				t.Errorf("%v, %s: got %d waiting want 3", mode, name, s.Waiting)
+			}
+			time.Sleep(time.Second)
+			r.Reset()
+			all.Wait()
+			if got := time.Since(begun); got != time.Second {
+				t.Errorf("%v, %s: got the last turn after %v want it at Reset, after 1s", mode, name, got)
+			}
+			atOnce(permits[:], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
+			if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
+				t.Errorf("%v, %s: got %+v want three waits, and that the outcomes of their calls count", mode, name, s)
+			}
+		})
 	}
 }
 
@@ -155,82 +153,76 @@ func TestIdleReset(t *testing.T) {
 		{0, []time.Duration{5 * time.Minute}, 0},
 		{-1, []time.Duration{1000 * time.Hour}, delay},
 	} {
-		for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-			for _, look := range []bool{true, false} { // at the delay, which resets it too
-				synctest.Test(t, func(t *testing.T) {
-					r := slow(t, backoff.Config{Mode: mode, IdleReset: tt.reset}, delay)
-					for i, pause := range tt.pauses {
-						time.Sleep(pause)
-						if i < len(tt.pauses)-1 {
-							wait(t, r) // never done
-						}
+		for _, look := range []bool{true, false} { // at the delay, which resets it too
+			eachMode(t, func(t *testing.T, mode backoff.Mode) {
+				r := slow(t, backoff.Config{Mode: mode, IdleReset: tt.reset}, delay)
+				for i, pause := range tt.pauses {
+					time.Sleep(pause)
+					if i < len(tt.pauses)-1 {
+						wait(t, r) // never done
 					}
-					if look && r.Delay() != tt.want {
-						t.Errorf("%v, %+v: got a delay of %v", mode, tt, r.Delay())
-					}
-					begun := time.Now()
-					if wait(t, r); tt.want == 0 && time.Since(begun) != 0 || r.Delay() != tt.want {
-						t.Errorf("%v, %+v: got a wait of %v, a delay of %v", mode, tt, time.Since(begun), r.Delay())
-					}
-				})
-			}
+				}
+				if look && r.Delay() != tt.want {
+					t.Errorf("%v, %+v: got a delay of %v", mode, tt, r.Delay())
+				}
+				begun := time.Now()
+				if wait(t, r); tt.want == 0 && time.Since(begun) != 0 || r.Delay() != tt.want {
+					t.Errorf("%v, %+v: got a wait of %v, a delay of %v", mode, tt, time.Since(begun), r.Delay())
+				}
+			})
 		}
 	}
 }
 
 // TestWaitingPreventsIdleReset wants that a delay is not reset while a call waits, nor right after.
 func TestWaitingPreventsIdleReset(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		synctest.Test(t, func(t *testing.T) {
-			r := slow(t, backoff.Config{Mode: mode, IdleReset: time.Minute}, time.Hour)
-			go func() { _, _ = r.Wait(t.Context()) }()
-			time.Sleep(30 * time.Minute)
-			if got := r.Delay(); got != time.Hour {
-				t.Errorf("%v, while a call waits: got %v want 1h", mode, got)
-			}
-			time.Sleep(30*time.Minute + time.Second)
-			if got := r.Delay(); got != time.Hour {
-				t.Errorf("%v, a second after the wait: got %v want 1h", mode, got)
-			}
-		})
-	}
+	eachMode(t, func(t *testing.T, mode backoff.Mode) {
+		r := slow(t, backoff.Config{Mode: mode, IdleReset: time.Minute}, time.Hour)
+		go func() { _, _ = r.Wait(t.Context()) }()
+		time.Sleep(30 * time.Minute)
+		if got := r.Delay(); got != time.Hour {
+			t.Errorf("%v, while a call waits: got %v want 1h", mode, got)
+		}
+		time.Sleep(30*time.Minute + time.Second)
+		if got := r.Delay(); got != time.Hour {
+			t.Errorf("%v, a second after the wait: got %v want 1h", mode, got)
+		}
+	})
 }
 
 // TestIdleResetByRetries wants that a call throttled after IdleReset gets the first delay. Waiting for the duration of NextBackOff
 // is not idle, however short IdleReset is.
 func TestIdleResetByRetries(t *testing.T) {
 	const idle = time.Minute
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for name, again := range map[string]func(r *backoff.Responsive, b *backoff.BackOff) time.Duration{
-			"SleepOnFailure": func(r *backoff.Responsive, _ *backoff.BackOff) time.Duration {
-				begun := time.Now()
-				_ = r.SleepOnFailure(context.Background())
-				return time.Since(begun)
-			},
-			"another operation": func(r *backoff.Responsive, _ *backoff.BackOff) time.Duration { return r.BackOff().NextBackOff() },
-			"one that goes on":  func(_ *backoff.Responsive, b *backoff.BackOff) time.Duration { return b.NextBackOff() },
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				var steps []bool
-				r := backoff.Must(backoff.New(backoff.Config{
-					Name: "x", Mode: mode, InitialInterval: 10 * time.Second, MaxInterval: time.Hour, UpMultiplier: 10, RandomizationFactor: -1, IdleReset: idle,
-					Hooks: backoff.Hooks{Stepped: func(e backoff.StepEvent) { steps = append(steps, e.Up()) }},
-				}))
-				b := r.BackOff()
-				for _, want := range []time.Duration{10 * time.Second, 100 * time.Second, 1000 * time.Second} {
-					if got := b.NextBackOff(); got != want {
-						t.Errorf("%v, %s: NextBackOff: got %v want %v", mode, name, got, want)
-					}
-					time.Sleep(want) // longer than IdleReset
+	for name, again := range map[string]func(r *backoff.Responsive, b *backoff.BackOff) time.Duration{
+		"SleepOnFailure": func(r *backoff.Responsive, _ *backoff.BackOff) time.Duration {
+			begun := time.Now()
+			_ = r.SleepOnFailure(context.Background())
+			return time.Since(begun)
+		},
+		"another operation": func(r *backoff.Responsive, _ *backoff.BackOff) time.Duration { return r.BackOff().NextBackOff() },
+		"one that goes on":  func(_ *backoff.Responsive, b *backoff.BackOff) time.Duration { return b.NextBackOff() },
+	} {
+		eachMode(t, func(t *testing.T, mode backoff.Mode) {
+			var steps []bool
+			r := backoff.Must(backoff.New(backoff.Config{
+				Name: "x", Mode: mode, InitialInterval: 10 * time.Second, MaxInterval: time.Hour, UpMultiplier: 10, RandomizationFactor: -1, IdleReset: idle,
+				Hooks: backoff.Hooks{Stepped: func(e backoff.StepEvent) { steps = append(steps, e.Up()) }},
+			}))
+			b := r.BackOff()
+			for _, want := range []time.Duration{10 * time.Second, 100 * time.Second, 1000 * time.Second} {
+				if got := b.NextBackOff(); got != want {
+					t.Errorf("%v, %s: NextBackOff: got %v want %v", mode, name, got, want)
 				}
-				time.Sleep(idle)
-				if got := again(r, b); got != 10*time.Second {
-					t.Errorf("%v, %s: after IdleReset: got %v want 10s", mode, name, got)
-				}
-				if s := r.Stats(); len(steps) != 5 || steps[3] || !steps[4] || s.Ups != 4 || s.Downs != 1 {
-					t.Errorf("%v, %s: got steps up %v, %+v want three, one down, one up", mode, name, steps, s)
-				}
-			})
-		}
+				time.Sleep(want) // longer than IdleReset
+			}
+			time.Sleep(idle)
+			if got := again(r, b); got != 10*time.Second {
+				t.Errorf("%v, %s: after IdleReset: got %v want 10s", mode, name, got)
+			}
+			if s := r.Stats(); len(steps) != 5 || steps[3] || !steps[4] || s.Ups != 4 || s.Downs != 1 {
+				t.Errorf("%v, %s: got steps up %v, %+v want three, one down, one up", mode, name, steps, s)
+			}
+		})
 	}
 }

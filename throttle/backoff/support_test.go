@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -16,6 +17,15 @@ func wait(t *testing.T, r *backoff.Responsive) backoff.Permit {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// eachMode runs a test in each mode, in a bubble of synctest.
+func eachMode(t *testing.T, test func(t *testing.T, mode backoff.Mode)) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, mode) })
+		})
+	}
 }
 
 func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {

@@ -111,54 +111,53 @@ func TestCanceledTurnThatIsOverdue(t *testing.T) {
 // TestEndOfManyWaits wants that all workers return at once. The bubble fails if a goroutine is left.
 func TestEndOfManyWaits(t *testing.T) {
 	const workers = 2000
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for _, want := range []error{context.Canceled, backoff.ErrClosed} {
-			synctest.Test(t, func(t *testing.T) {
-				closed := 0
-				r := slow(t, backoff.Config{Mode: mode, Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) { closed++ }}}, time.Hour)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var all sync.WaitGroup
-				for range workers {
-					all.Go(func() {
-						if _, err := r.Wait(ctx); !errors.Is(err, want) {
-							t.Errorf("got %v want %v", err, want)
-						}
-					})
-				}
-				synctest.Wait()
-				begun := time.Now()
-				if s := r.Stats(); s.Waiting != workers {
-					t.Errorf("sleeping: got %d want %d", s.Waiting, workers)
-				}
-				if errors.Is(want, context.Canceled) {
-					cancel()
-				} else {
-					_, _ = r.Close(), r.Close()
-				}
-				all.Wait()
-				if s := r.Stats(); s.Waiting != 0 || s.Canceled != workers || time.Since(begun) != 0 {
-					t.Errorf("after %v: got %+v want none sleeping, all canceled, at once", time.Since(begun), s)
-				}
-				if _, err := r.Wait(t.Context()); time.Since(begun) > time.Hour || closed == 0 && err != nil || closed == 1 && !errors.Is(err, want) || closed > 1 {
-					t.Errorf("the next turn: got %v after %v, closed %d times want it within the gap", err, time.Since(begun), closed)
-				}
-			})
-		}
+	for _, want := range []error{context.Canceled, backoff.ErrClosed} {
+		eachMode(t, func(t *testing.T, mode backoff.Mode) {
+			closed := 0
+			r := slow(t, backoff.Config{Mode: mode, Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) { closed++ }}}, time.Hour)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var all sync.WaitGroup
+			for range workers {
+				all.Go(func() {
+					if _, err := r.Wait(ctx); !errors.Is(err, want) {
+						t.Errorf("got %v want %v", err, want)
+					}
+				})
+			}
+			synctest.Wait()
+			begun := time.Now()
+			if s := r.Stats(); s.Waiting != workers {
+				t.Errorf("sleeping: got %d want %d", s.Waiting, workers)
+			}
+			if errors.Is(want, context.Canceled) {
+				cancel()
+			} else {
+				_, _ = r.Close(), r.Close()
+			}
+			all.Wait()
+			if s := r.Stats(); s.Waiting != 0 || s.Canceled != workers || time.Since(begun) != 0 {
+				t.Errorf("after %v: got %+v want none sleeping, all canceled, at once", time.Since(begun), s)
+			}
+			if _, err := r.Wait(t.Context()); time.Since(begun) > time.Hour || closed == 0 && err != nil || closed == 1 && !errors.Is(err, want) || closed > 1 {
+				t.Errorf("the next turn: got %v after %v, closed %d times want it within the gap", err, time.Since(begun), closed)
+			}
+		})
 	}
 }
 
-func TestWaitWithAContextThatIsOver(t *testing.T) {
+// TestWaitsWithAContextThatIsOver: the call does not count.
+func TestWaitsWithAContextThatIsOver(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p, err := r.Wait(ctx)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v want %v", err, context.Canceled)
+	for name, wait := range waits(r) {
+		if err := wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v want %v", name, err, context.Canceled)
+		}
 	}
-	p.Finish(backoff.Throttled)
-	if s := r.Stats(); s.Throttled != 0 || s.Ups != 0 {
-		t.Errorf("Done of no permit: got %+v want nothing", s)
+	if s := r.Stats(); s != (backoff.Stats{Name: "x"}) {
+		t.Errorf("got %+v want nothing", s)
 	}
 }
 
@@ -192,74 +191,70 @@ func TestStepChangesTheWait(t *testing.T) {
 
 // TestRetryAfterDelaysWaitingCalls with a shorter delay, and leaves those with a longer one.
 func TestRetryAfterDelaysWaitingCalls(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for _, tt := range []struct{ delay, after, want time.Duration }{
-			{time.Second, 5 * time.Second, 5 * time.Second},
-			{5 * time.Second, 5 * time.Second, 5 * time.Second},
-			{10 * time.Second, 5 * time.Second, 10 * time.Second},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{
-					Name: "x", Mode: mode, InitialInterval: tt.delay, MaxInterval: time.Minute, UpMultiplier: 1 + 1e-12, RandomizationFactor: -1,
-				}))
-				held := []backoff.Permit{wait(t, r), wait(t, r), wait(t, r)}
-				held[0].Finish(backoff.Throttled)
-				begun := time.Now()
-				first := make(chan time.Duration, 3)
-				for range 3 {
-					go func() { wait(t, r); first <- time.Since(begun) }()
-				}
-				synctest.Wait()
-				held[1].Finish(backoff.ThrottledFor(tt.after / 2))
-				time.Sleep(tt.delay / 2)
-				held[2].Finish(backoff.ThrottledFor(tt.after - tt.delay/2))
-				if got := <-first; got != tt.want {
-					t.Errorf("%v, a delay of %v, Retry-After %v: got the first turn after %v want %v", mode, tt.delay, tt.after, got, tt.want)
-				}
-				<-first
-				<-first
-				synctest.Wait()
-				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 {
-					t.Errorf("%v: got %+v want three that slept once each", mode, s)
-				}
-			})
-		}
+	for _, tt := range []struct{ delay, after, want time.Duration }{
+		{time.Second, 5 * time.Second, 5 * time.Second},
+		{5 * time.Second, 5 * time.Second, 5 * time.Second},
+		{10 * time.Second, 5 * time.Second, 10 * time.Second},
+	} {
+		eachMode(t, func(t *testing.T, mode backoff.Mode) {
+			r := backoff.Must(backoff.New(backoff.Config{
+				Name: "x", Mode: mode, InitialInterval: tt.delay, MaxInterval: time.Minute, UpMultiplier: 1 + 1e-12, RandomizationFactor: -1,
+			}))
+			held := []backoff.Permit{wait(t, r), wait(t, r), wait(t, r)}
+			held[0].Finish(backoff.Throttled)
+			begun := time.Now()
+			first := make(chan time.Duration, 3)
+			for range 3 {
+				go func() { wait(t, r); first <- time.Since(begun) }()
+			}
+			synctest.Wait()
+			held[1].Finish(backoff.ThrottledFor(tt.after / 2))
+			time.Sleep(tt.delay / 2)
+			held[2].Finish(backoff.ThrottledFor(tt.after - tt.delay/2))
+			if got := <-first; got != tt.want {
+				t.Errorf("%v, a delay of %v, Retry-After %v: got the first turn after %v want %v", mode, tt.delay, tt.after, got, tt.want)
+			}
+			<-first
+			<-first
+			synctest.Wait()
+			if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 {
+				t.Errorf("%v: got %+v want three that slept once each", mode, s)
+			}
+		})
 	}
 }
 
 // TestRetryAfter wants that all workers wait, up to MaxInterval.
 func TestRetryAfter(t *testing.T) {
-	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for _, tt := range []struct{ after, want time.Duration }{
-			{10 * time.Second, 10 * time.Second},
-			{time.Minute, time.Minute},
-			{10000 * 24 * time.Hour, time.Minute},
-			{math.MaxInt64, time.Minute},
-			{0, time.Second},
-			{-time.Hour, time.Second},
-			{math.MinInt64, time.Second},
-			{1, time.Second},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Minute, RandomizationFactor: -1}))
-				wait(t, r).Finish(backoff.Ignored)
-				if mode == backoff.Pace { // the first delay counts from the last turn, which is not noted without a delay
-					wait(t, r).Finish(backoff.Throttled)
-					wait(t, r)
-				}
-				wait(t, r).Finish(backoff.ThrottledFor(tt.after))
-				begun := time.Now()
+	for _, tt := range []struct{ after, want time.Duration }{
+		{10 * time.Second, 10 * time.Second},
+		{time.Minute, time.Minute},
+		{10000 * 24 * time.Hour, time.Minute},
+		{math.MaxInt64, time.Minute},
+		{0, time.Second},
+		{-time.Hour, time.Second},
+		{math.MinInt64, time.Second},
+		{1, time.Second},
+	} {
+		eachMode(t, func(t *testing.T, mode backoff.Mode) {
+			r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Minute, RandomizationFactor: -1}))
+			wait(t, r).Finish(backoff.Ignored)
+			if mode == backoff.Pace { // the first delay counts from the last turn, which is not noted without a delay
+				wait(t, r).Finish(backoff.Throttled)
 				wait(t, r)
-				got := time.Since(begun)
-				want := tt.want
-				if mode == backoff.Pace && want == time.Second {
-					want = 1250 * time.Millisecond
-				}
-				if got != want {
-					t.Errorf("%v, ThrottledFor(%v): got a turn after %v want %v", mode, tt.after, got, want)
-				}
-			})
-		}
+			}
+			wait(t, r).Finish(backoff.ThrottledFor(tt.after))
+			begun := time.Now()
+			wait(t, r)
+			got := time.Since(begun)
+			want := tt.want
+			if mode == backoff.Pace && want == time.Second {
+				want = 1250 * time.Millisecond
+			}
+			if got != want {
+				t.Errorf("%v, ThrottledFor(%v): got a turn after %v want %v", mode, tt.after, got, want)
+			}
+		})
 	}
 }
 
