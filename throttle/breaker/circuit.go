@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
 // Circuit is a handle on one circuit. Keep it if the same circuit is used often: it caches the
@@ -201,11 +202,11 @@ func (c *Circuit) recordOutcome(generation uint64, o throttle.Outcome) {
 	case m.config.Counter == nil || !failed && o != throttle.Accepted:
 	case c.entry().Generation != generation:
 		m.counters.late.Add(1)
+	case failed:
+		m.config.Counter.add(c.slot(), window.Rejected)
+		m.wantRound() // a success alone opens no circuit
 	default:
-		m.config.Counter.addTo(c.slot(), failed)
-		if failed { // a success alone opens no circuit
-			m.wantRound()
-		}
+		m.config.Counter.add(c.slot(), window.Accepted)
 	}
 }
 

@@ -59,10 +59,10 @@ func NewCounter(span time.Duration) *Counter {
 
 // Success counts a successful call. Do not call it for calls through a [Circuit] or a [Permit],
 // which count themselves.
-func (c *Counter) Success(k Key) { c.addTo(c.slot(k), false) }
+func (c *Counter) Success(k Key) { c.add(c.slot(k), window.Accepted) }
 
 // Failure counts a failed call.
-func (c *Counter) Failure(k Key) { c.addTo(c.slot(k), true) }
+func (c *Counter) Failure(k Key) { c.add(c.slot(k), window.Rejected) }
 
 // Dropped returns how many results were not counted, because more than about 130,000 circuits had
 // calls within two windows.
@@ -72,13 +72,28 @@ func (c *Counter) part(k Key) *counterPart {
 	return &c.parts[maphash.Comparable(c.seed, k)%counterShards]
 }
 
-// addTo counts one result. It drops the result if s is nil.
-func (c *Counter) addTo(s *slot, failed bool) {
+// add counts one result in a column of the window. It drops the result if s is nil.
+func (c *Counter) add(s *slot, column int) {
 	if s == nil {
 		c.dropped.Add(1)
 		return
 	}
-	s.add(time.Since(c.created), failed)
+	now := time.Since(c.created)
+	if w := s.striped.Load(); w != nil {
+		if w.Due(now) {
+			w.Roll(now)
+		}
+		w.Row(w.Pick(), 0)[column].Add(1)
+		return
+	}
+	if s.single.Due(now) {
+		s.single.Roll(now)
+		s.collisions.Store(0)
+	}
+	cell := &s.single.Row(0, 0)[column]
+	if n := cell.Load(); !cell.CompareAndSwap(n, n+1) {
+		s.collide(cell)
+	}
 }
 
 // slot returns the slot of a circuit. If the part is full, it first removes idle circuits. It
@@ -97,7 +112,7 @@ func (c *Counter) slot(k Key) *slot {
 	if len(p.slots) >= maxCounted/counterShards {
 		return nil
 	}
-	s := newSlot(c.span, now)
+	s := &slot{span: c.span, single: newSlotWindow(c.span, 1), seen: now}
 	p.slots[k] = s
 	return s
 }
@@ -154,22 +169,16 @@ func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, result
 	defer p.mu.Unlock()
 	read := 0
 	for k, s := range p.slots {
-		if n := s.read(now); !c.forget(p, k, s, n, now) {
-			q.pick(results, k, n)
+		n := s.read(now)
+		r := PollResult{Failures: float64(n.Rejected), Successes: float64(n.Accepted)}
+		if _, asked := q.Since[k]; !c.forget(p, k, s, n, now) && (asked || r.Failures >= q.MinFailures) {
+			results[k] = r
 		}
 		if read++; read%readBatch == 0 { // last in the loop: s may be removed meanwhile
 			p.mu.Unlock()
 			runtime.Gosched() // without it, waiting calls would not get the lock
 			p.mu.Lock()
 		}
-	}
-}
-
-// pick adds the counts of a circuit to the results, unless the query allows leaving them out.
-func (q *PollQuery) pick(results map[Key]PollResult, k Key, n window.Counts) {
-	_, asked := q.Since[k]
-	if failures := float64(n.Rejected); asked || failures >= q.MinFailures {
-		results[k] = PollResult{Failures: failures, Successes: float64(n.Accepted)}
 	}
 }
 
@@ -189,35 +198,9 @@ type slot struct {
 	mark window.Counts // totals at the last change of the circuit; earlier results do not count
 }
 
-func newSlot(span, now time.Duration) *slot {
-	return &slot{span: span, single: newSlotWindow(span, 1), seen: now}
-}
-
 // newSlotWindow returns an empty window. If stripes is 0, the processors decide their number.
 func newSlotWindow(span time.Duration, stripes int) *window.Window {
 	return window.New(window.Shape{Span: span, Buckets: counterBuckets, Rows: 1, Stripes: stripes})
-}
-
-func (s *slot) add(now time.Duration, failed bool) {
-	column := window.Accepted
-	if failed {
-		column = window.Rejected
-	}
-	if w := s.striped.Load(); w != nil {
-		if w.Due(now) {
-			w.Roll(now)
-		}
-		w.Row(w.Pick(), 0)[column].Add(1)
-		return
-	}
-	if s.single.Due(now) {
-		s.single.Roll(now)
-		s.collisions.Store(0)
-	}
-	cell := &s.single.Row(0, 0)[column]
-	if n := cell.Load(); !cell.CompareAndSwap(n, n+1) {
-		s.collide(cell)
-	}
 }
 
 // collide counts a result that collided. After maxCollisions in one bucket the slot gets stripes.

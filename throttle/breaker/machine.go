@@ -151,21 +151,12 @@ func (m *machine) trip(reason Reason) {
 		m.moveTo(Disabled, ReasonTooManyTrips)
 		return
 	}
-	m.openUntil = m.now.Add(m.settings.openFor(m.Trips, m.random))
-	m.moveTo(Open, reason)
-}
-
-// openFor returns how long a circuit stays open after the given number of consecutive trips.
-func (c *Config) openFor(trips int, random float64) time.Duration {
-	d := c.BreakerTimeout
-	for range trips - 1 {
-		if d >= c.MaxBreakerTimeout/2 {
-			d = c.MaxBreakerTimeout
-			break
-		}
-		d *= 2
+	d, longest := m.settings.BreakerTimeout, m.settings.MaxBreakerTimeout
+	for n := 1; n < m.Trips && d < longest; n++ {
+		d = min(2*d, longest)
 	}
-	return d - time.Duration(c.Jitter*random*float64(d))
+	m.openUntil = m.now.Add(d - time.Duration(m.settings.Jitter*m.random*float64(d)))
+	m.moveTo(Open, reason)
 }
 
 // close closes the circuit. It keeps the trips until ConsecutiveResetAfter.

@@ -71,7 +71,7 @@ func New(c Config) (*Manager, error) {
 	}
 	m.tuning.Init(Tuning{c.Mode})
 	m.open, m.end = context.WithCancel(context.Background())
-	m.guard = m.newGuard()
+	m.guard = remote.NewGuard(remote.Rules{Timeout: c.StoreTimeout, Calls: maxStoreCalls, Failures: failuresToRest, Judge: m.judgeStore})
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)

@@ -136,24 +136,20 @@ func (m *Manager) askForProbes(ctx context.Context) {
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
 			e.probes.setGrant(false, time.Time{})
-			continue
-		}
-		granted, until := e.limitGrant(grants[i], asked, time.Now())
-		if granted {
+		} else if e.limitGrant(grants[i], asked) {
 			m.counters.probes.Add(1)
 		}
-		e.probes.setGrant(granted, until)
 	}
 }
 
-// limitGrant limits a grant to one probe and to one SampleRate. A grant that has ended grants nothing.
-// The result also limits how soon the store is asked again.
-func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (granted bool, until time.Time) {
-	every := e.settings.SampleRate
-	until = asked.Add(min(g.Remaining, every))
-	granted = g.Granted > 0 && now.Before(until)
-	if !granted {
+// limitGrant stores a grant, limited to one probe and to one SampleRate, and reports whether it grants
+// a probe. One that has ended grants nothing. It also limits how soon the store is asked again.
+func (e *entry) limitGrant(g store.ProbeGrant, asked time.Time) (granted bool) {
+	now, every := time.Now(), e.settings.SampleRate
+	until := asked.Add(min(g.Remaining, every))
+	if granted = g.Granted > 0 && now.Before(until); !granted {
 		until = latest(until, now.Add(every/maxPerSampleRate))
 	}
-	return granted, until
+	e.probes.setGrant(granted, until)
+	return granted
 }

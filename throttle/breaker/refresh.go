@@ -56,11 +56,14 @@ func (m *Manager) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Every shard is read again once in a while, because after a failover a store may have other content
+	// under the same version.
+	n := int(m.refreshed.Add(1))
+	again, part := n%recheckEvery == 0, n/recheckEvery%(store.NumShards/recheckShards)
 	var changed []int
-	again := m.recheck()
 	for i := range m.shards {
 		known := m.shards[i].Load()
-		if v.Shards[i] != known.version || i/recheckShards == again {
+		if v.Shards[i] != known.version || again && i/recheckShards == part {
 			changed = append(changed, i)
 			continue
 		}
@@ -75,17 +78,6 @@ func (m *Manager) refresh(ctx context.Context) error {
 		m.revision.Add(1)
 	}
 	return nil
-}
-
-// recheck returns which part of the shards to read although their version has not changed, or -1.
-// Every shard is read once in a while, because after a failover a store may have other content under
-// the same version.
-func (m *Manager) recheck() int {
-	n := int(m.refreshed.Add(1))
-	if n%recheckEvery != 0 {
-		return -1
-	}
-	return n / recheckEvery % (store.NumShards / recheckShards)
 }
 
 // reload reads shards in batches, so that progress is kept if a large store is slow. It writes lost
@@ -172,17 +164,11 @@ func (m *Manager) refreshLoop(ctx context.Context) {
 		start := time.Now()
 		_ = m.readChanges(ctx) // reported
 		m.prefetch()
-		m.waitRefresh(ctx, start)
-	}
-}
-
-// waitRefresh waits for the next refresh, with a jitter of 10 %. A hint makes it earlier, at most
-// twenty times as often.
-func (m *Manager) waitRefresh(ctx context.Context, start time.Time) {
-	d := m.config.Refresh
-	if left := d - d/10 + rand.N(d/5+1) - time.Since(start); left > 0 {
-		wait(ctx, left, m.refreshWake)
-		sleep(ctx, d/20-time.Since(start))
+		d := m.config.Refresh // with a jitter of 10 %; a hint makes it earlier, at most twenty times as often
+		if left := d - d/10 + rand.N(d/5+1) - time.Since(start); left > 0 {
+			wait(ctx, left, m.refreshWake)
+			sleep(ctx, d/20-time.Since(start))
+		}
 	}
 }
 

@@ -20,11 +20,11 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 	if err := m.readChanges(ctx); err != nil {
 		return err
 	}
-	if m.mode() == throttle.ModeOff && m.config.ForTenant == nil {
+	if m.tuning.Load().Mode == throttle.ModeOff && m.config.ForTenant == nil {
 		return nil
 	}
-	round := m.newRound(m.storeNow())
-	results, err := m.poll(ctx, round.query())
+	round, query := m.newRound(m.storeNow())
+	results, err := m.poll(ctx, query)
 	if err != nil {
 		if ctx.Err() == nil {
 			m.fail(PollFailed, err)
@@ -63,26 +63,21 @@ type round struct {
 	opening [store.NumShards][]Key // circuits without a record that may open
 }
 
-func (m *Manager) newRound(now time.Time) *round {
+// newRound returns a round, and what it has to poll.
+func (m *Manager) newRound(now time.Time) (*round, PollQuery) {
+	c := &m.config
 	r := &round{manager: m, tenants: m.tenants(), now: now, known: map[Key]*record{}, results: map[Key]PollResult{}}
-	for i := range m.shards {
-		for _, rec := range m.shards[i].Load().records {
-			r.known[rec.Key] = rec
-		}
-	}
-	return r
-}
-
-func (r *round) query() PollQuery {
-	c := &r.manager.config
 	q := PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
 	if c.ForTenant == nil {
 		q.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
 	}
-	for k, rec := range r.known {
-		q.Since[k] = min(max(0, r.now.Sub(rec.countFrom(r.now))), c.ObservabilityWindow)
+	for i := range m.shards {
+		for _, rec := range m.shards[i].Load().records {
+			r.known[rec.Key] = rec
+			q.Since[rec.Key] = min(max(0, now.Sub(rec.countFrom(now))), c.ObservabilityWindow)
+		}
 	}
-	return q
+	return r, q
 }
 
 // addResults adds the results of the poll that can change a circuit.

@@ -12,39 +12,43 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestRecordsThatSayNothingGo looks for records in the store after their past is of no account any more.
+// TestRecordsThatSayNothingGo looks for records in the store after their past is of no account any more. No agent, although it
+// refreshes seldom, takes that for a loss.
 func TestRecordsThatSayNothingGo(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		c    breaker.Config
-		past func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key)
+		past func(t *testing.T, all []*breaker.Manager, f *traffic, k breaker.Key)
 	}{
-		{"enabled, after the window", breaker.Config{}, func(t *testing.T, m *breaker.Manager, _ *traffic, k breaker.Key) {
-			must(t, m.Disable(t.Context(), k), m.Enable(t.Context(), k))
+		{"enabled, after the window", breaker.Config{}, func(t *testing.T, all []*breaker.Manager, _ *traffic, k breaker.Key) {
+			must(t, all[0].Disable(t.Context(), k), all[0].Enable(t.Context(), k))
 			time.Sleep(66 * time.Second)
 		}},
-		{"well for long enough", breaker.Config{}, func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key) {
-			f.during(t.Context(), 11*time.Second, 20, k, 1, m)
-			f.during(t.Context(), 6*time.Minute, 20, k, 0, m)
+		{"well for long enough", breaker.Config{}, func(t *testing.T, all []*breaker.Manager, f *traffic, k breaker.Key) {
+			f.during(t.Context(), 11*time.Second, 20, k, 1, all...)
+			f.during(t.Context(), 6*time.Minute, 20, k, 0, all...)
 		}},
-		{"open, and never called again", breaker.Config{Retention: 10 * time.Minute}, func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key) {
-			f.during(t.Context(), 11*time.Second, 20, k, 1, m)
+		{"open, and never called again", breaker.Config{Retention: 10 * time.Minute, Refresh: 20 * time.Second}, func(t *testing.T, all []*breaker.Manager, f *traffic, k breaker.Key) {
+			f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
 			time.Sleep(9 * time.Minute)
-			if s := m.Status(k); s.State != breaker.HalfOpen || s.Trips != 1 {
+			if s := all[0].Status(k); s.State != breaker.HalfOpen || s.Trips != 1 {
 				t.Errorf("got state %v with %d trips before Retention is over, want half_open with 1", s.State, s.Trips)
 			}
-			time.Sleep(3 * time.Minute)
+			time.Sleep(5 * time.Minute)
 		}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			store, k, f := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, newTraffic(1)
+			store, k, f := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, newTraffic(1)
 			tt.c.Store, tt.c.Poll = store, f.poll
-			m := agent(t, tt.c)
-			running(t, m)
+			all := agents(t, 3, tt.c)
+			running(t, all...)
 			time.Sleep(time.Second)
-			tt.past(t, m, f, k)
-			if n := len(stored(t, store, k)); n != 0 || len(m.List()) != 0 {
-				t.Errorf("got %d records and %v known, want none", n, m.List())
+			tt.past(t, all, f, k)
+			time.Sleep(tt.c.Refresh)
+			for i, m := range all {
+				if n, lost := len(stored(t, store, k)), m.Stats().Errors.Of(breaker.RecordsLost); n != 0 || len(m.List()) != 0 || lost != 0 {
+					t.Errorf("agent %d: got %d records, %v known and %d losses reported, want none", i, n, m.List(), lost)
+				}
 			}
 		})
 	}

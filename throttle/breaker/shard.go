@@ -178,11 +178,6 @@ func (m *Manager) reportEdits(edits []edit) {
 	}
 }
 
-// newGuard returns what protects the manager from a slow store.
-func (m *Manager) newGuard() *remote.Guard {
-	return remote.NewGuard(remote.Rules{Timeout: m.config.StoreTimeout, Calls: maxStoreCalls, Failures: failuresToRest, Judge: m.judgeStore})
-}
-
 // judgeStore reports err to Hooks.Failed if the store failed. ErrConflict and ErrFenced are normal
 // answers.
 func (m *Manager) judgeStore(err error) remote.Verdict {

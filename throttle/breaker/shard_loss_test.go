@@ -222,21 +222,3 @@ func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
 		t.Errorf("got %q, want what the later version wrote", r)
 	}
 }
-
-// TestACircuitThatIsForgottenByItselfIsNotGivenBack leaves an open circuit without calls for Retention: its record goes, and no agent
-// that refreshes seldom brings it back.
-func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1)
-		c := breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Poll: f.poll, Retention: 10 * time.Minute, Refresh: 20 * time.Second}
-		all := agents(t, 3, c)
-		running(t, all...)
-		f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
-		time.Sleep(15 * time.Minute)
-		for i, m := range all {
-			if s := m.Stats(); len(m.List()) != 0 || s.Errors.Of(breaker.RecordsLost) != 0 {
-				t.Errorf("agent %d: got %v known and %d losses reported, want none", i, m.List(), s.Errors.Of(breaker.RecordsLost))
-			}
-		}
-	})
-}

@@ -147,7 +147,7 @@ func (m *Manager) Stats() Stats {
 	read, now := m.lastRead.Load(), time.Now()
 	s := Stats{
 		Name: m.config.Name, SnapshotAge: -1, Stale: read.stale, Running: m.running.Load(), Leads: m.leading.Load(),
-		Probes: m.counters.probes.Load(), LateResults: m.counters.late.Load(), Mode: m.mode(), OnStale: m.config.OnStale,
+		Probes: m.counters.probes.Load(), LateResults: m.counters.late.Load(), Mode: m.tuning.Load().Mode, OnStale: m.config.OnStale,
 	}
 	s.NotRunning = m.memory == nil && !s.Running
 	if c := m.config.Counter; c != nil {

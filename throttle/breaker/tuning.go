@@ -75,19 +75,6 @@ func (m *Manager) retune(change func() error) error {
 	return nil
 }
 
-// mode returns the Mode in force for circuits whose tenant has no other.
-func (m *Manager) mode() throttle.Mode { return m.tuning.Load().Mode }
-
-func (m *Manager) settings() *Config {
-	mode := m.mode()
-	if mode == m.config.Mode {
-		return &m.config
-	}
-	c := m.config
-	c.Mode = mode
-	return &c
-}
-
 // tenants caches the settings of tenants for one round.
 type tenants struct {
 	manager *Manager
@@ -95,7 +82,11 @@ type tenants struct {
 	cached  map[string]*Config
 }
 
-func (m *Manager) tenants() *tenants { return &tenants{manager: m, own: m.settings()} }
+func (m *Manager) tenants() *tenants {
+	own := m.config
+	own.Mode = m.tuning.Load().Mode
+	return &tenants{manager: m, own: &own}
+}
 
 func (t *tenants) settings(tenant string) *Config {
 	m := t.manager
