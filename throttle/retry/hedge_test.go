@@ -134,7 +134,7 @@ func TestHedge_NotMade(t *testing.T) {
 func TestHedge_ContextAndHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []string
-		r := newRetrier(t, retry.Config{Budget: generous(), Hooks: retry.Hooks{
+		r := newRetrier(t, retry.Config{Attempts: 2, Budget: generous(), Hooks: retry.Hooks{
 			Retried: func(ctx context.Context, e retry.SentEvent) {
 				events = append(events, fmt.Sprint(e, e.Hedge, e.Err, retry.FromContext(ctx).Number))
 			},
