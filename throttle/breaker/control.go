@@ -69,13 +69,12 @@ func (m *Manager) change(ctx context.Context, k Key, decide func(known *record, 
 	if err := m.readChanges(ctx); err != nil {
 		return err
 	}
-	id := k.RecordID()
-	err = m.update(ctx, id.Shard(), 0, func(s *shard) []edit {
-		next, events := decide(s.records[id], m.storeNow())
+	err = m.update(ctx, k.RecordID().Shard(), 0, func(s *shard) []edit {
+		next, events := decide(s.records[k], m.storeNow())
 		if next == nil {
 			return nil
 		}
-		return []edit{{id: id, record: next, events: events}}
+		return []edit{{key: k, record: next, events: events}}
 	})
 	m.publish()
 	return err

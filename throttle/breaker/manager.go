@@ -77,7 +77,7 @@ func New(c Config) (*Manager, error) {
 	m.prober.wake = make(chan struct{}, 1)
 	m.ends.New = func() any { return new(atomic.Uint64) }
 	for i := range m.shards {
-		m.shards[i].Store(&shard{index: i, records: map[store.RecordID]*record{}})
+		m.shards[i].Store(&shard{index: i, records: map[Key]*record{}})
 	}
 	m.lastRead.Store(&storeReading{stale: c.OnStale == FailClosed})
 	m.table.Store(&table{})

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
-
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -88,16 +86,16 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 
 // notifyShard notifies the pending events of one shard, and removes the notified ones in one write.
 func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
-	notified := map[store.RecordID][]Event{}
+	notified := map[Key][]Event{}
 	ok := true
-	for id, r := range s.records {
+	for k, r := range s.records {
 		n := 0
 		for n < len(r.pending) && ctx.Err() == nil && m.notify(ctx, r.pending[n]) {
 			n++
 		}
 		ok = ok && n == len(r.pending)
 		if n > 0 {
-			notified[id] = r.pending[:n]
+			notified[k] = r.pending[:n]
 		}
 	}
 	if len(notified) == 0 {
@@ -128,12 +126,12 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	return true
 }
 
-func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store.RecordID][]Event) error {
+func (m *Manager) acknowledge(ctx context.Context, index int, notified map[Key][]Event) error {
 	return m.update(ctx, index, 0, func(s *shard) []edit {
 		var edits []edit
-		for id, events := range notified {
-			r, ok := s.records[id]
-			if !ok {
+		for k, events := range notified {
+			r := s.records[k]
+			if r == nil {
 				continue
 			}
 			rest := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool {
@@ -142,7 +140,7 @@ func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store
 			if len(rest) < len(r.pending) {
 				next := *r
 				next.pending = rest
-				edits = append(edits, edit{id: id, record: &next})
+				edits = append(edits, edit{key: k, record: &next})
 			}
 		}
 		return edits

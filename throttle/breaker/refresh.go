@@ -120,13 +120,14 @@ func (m *Manager) mergeShard(ctx context.Context, known *shard, loaded store.Sha
 		m.fail(RecordsLost, fmt.Errorf("breaker: the store lost records of shard %d: writing %d back, %d are too old", known.index, len(edits), gone))
 	}
 	lost := len(edits) > 0
+	b := store.Batch{Shard: read.index, Expect: read.version}
 	for _, id := range corrupt {
-		if !slices.ContainsFunc(edits, func(e edit) bool { return e.id == id }) {
-			edits = append(edits, edit{id: id})
+		if !slices.ContainsFunc(edits, func(e edit) bool { return e.key.RecordID() == id }) {
+			b.Changes = append(b.Changes, store.Change{ID: id})
 		}
 	}
-	if len(edits) > 0 {
-		v, err := m.apply(ctx, store.Batch{Shard: read.index, Expect: read.version}, edits)
+	if len(edits)+len(b.Changes) > 0 {
+		v, err := m.apply(ctx, b, edits)
 		switch {
 		case err == nil:
 			read = read.with(edits, v, read.readAt)

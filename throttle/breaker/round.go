@@ -23,8 +23,8 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 	if m.tuning.Load().Mode == throttle.ModeOff && m.config.ForTenant == nil {
 		return nil
 	}
-	round, query := m.newRound(m.storeNow())
-	results, err := m.poll(ctx, query)
+	round := m.newRound(m.storeNow())
+	results, err := m.poll(ctx, round.query)
 	if err != nil {
 		if ctx.Err() == nil {
 			m.fail(PollFailed, err)
@@ -57,27 +57,27 @@ func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, er
 type round struct {
 	manager *Manager
 	tenants *tenants
-	now     time.Time              // by the store's clock
-	known   map[Key]*record        // circuits with a record, as they were before the poll
-	results map[Key]PollResult     // of these circuits and of those in opening
+	now     time.Time               // by the store's clock
+	before  [store.NumShards]*shard // the poll: circuits that have changed since are left out
+	query   PollQuery
+	results map[Key]PollResult     // of circuits with a record, and of those in opening
 	opening [store.NumShards][]Key // circuits without a record that may open
 }
 
-// newRound returns a round, and what it has to poll.
-func (m *Manager) newRound(now time.Time) (*round, PollQuery) {
+func (m *Manager) newRound(now time.Time) *round {
 	c := &m.config
-	r := &round{manager: m, tenants: m.tenants(), now: now, known: map[Key]*record{}, results: map[Key]PollResult{}}
-	q := PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
+	r := &round{manager: m, tenants: m.tenants(), now: now, results: map[Key]PollResult{}}
+	r.query = PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
 	if c.ForTenant == nil {
-		q.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
+		r.query.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
 	}
 	for i := range m.shards {
-		for _, rec := range m.shards[i].Load().records {
-			r.known[rec.Key] = rec
-			q.Since[rec.Key] = min(max(0, now.Sub(rec.countFrom(now))), c.ObservabilityWindow)
+		r.before[i] = m.shards[i].Load()
+		for k, rec := range r.before[i].records {
+			r.query.Since[k] = min(max(0, now.Sub(rec.countFrom(now))), c.ObservabilityWindow)
 		}
 	}
-	return r, q
+	return r
 }
 
 // addResults adds the results of the poll that can change a circuit.
@@ -85,10 +85,7 @@ func (r *round) addResults(results map[Key]PollResult) {
 	for k, n := range results {
 		if !n.valid() {
 			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %s", n.Failures, n.Successes, shownKey(k)))
-			delete(r.known, k)
-			continue
-		}
-		if r.known[k] == nil {
+		} else if _, known := r.query.Since[k]; !known {
 			if settings := r.tenants.settings(k.Tenant); settings.Mode == throttle.ModeOff || !settings.shouldOpen(n) {
 				continue
 			}
@@ -103,30 +100,30 @@ func (r *round) addResults(results map[Key]PollResult) {
 // since the poll, or have invalid results.
 func (r *round) decide(s *shard) []edit {
 	var edits []edit
-	for id, rec := range s.records {
-		if polled := r.known[rec.Key]; polled != nil && polled.Generation == rec.Generation {
-			edits = r.evaluate(edits, id, *rec)
+	for k, rec := range s.records {
+		polled := r.before[s.index].records[k]
+		if polled != nil && polled.Generation == rec.Generation && r.results[k].valid() {
+			edits = r.evaluate(edits, *rec)
 		}
 	}
 	for _, k := range r.opening[s.index] {
-		id := k.RecordID()
-		if s.records[id] == nil { // otherwise another manager has created it
-			edits = r.evaluate(edits, id, record{Status: Status{Key: k, ChangedAt: r.now}, calledAt: r.now})
+		if s.records[k] == nil { // otherwise another manager has created it
+			edits = r.evaluate(edits, record{Status: Status{Key: k, ChangedAt: r.now}, calledAt: r.now})
 		}
 	}
 	return edits
 }
 
-func (r *round) evaluate(edits []edit, id store.RecordID, rec record) []edit {
+func (r *round) evaluate(edits []edit, rec record) []edit {
 	m := &machine{record: rec, settings: r.tenants.settings(rec.Key.Tenant), now: r.now, random: rand.Float64(), results: r.results[rec.Key]}
 	m.evaluate()
 	switch {
 	case m.removable(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0:
-		return append(edits, edit{id: id})
+		return append(edits, edit{key: m.Key})
 	case !m.changed:
 		return edits
 	}
-	return append(edits, edit{id: id, record: &m.record, events: m.events})
+	return append(edits, edit{key: m.Key, record: &m.record, events: m.events})
 }
 
 // PollFunc counts how the calls of each circuit ended. The leader calls it once per SampleRate. It

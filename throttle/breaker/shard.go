@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -22,7 +21,7 @@ const (
 type shard struct {
 	index   int
 	version store.Version
-	records map[store.RecordID]*record
+	records map[Key]*record
 	readAt  time.Time               // by this process's clock
 	newer   map[store.RecordID]bool // records that only a later version of this package can read
 }
@@ -35,7 +34,7 @@ func covers(v, w store.Version) bool { return v.Epoch == w.Epoch && v.Number >= 
 // absent.
 func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.RecordID) {
 	read := &shard{
-		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), readAt: at, newer: map[store.RecordID]bool{},
+		index: s.Index, version: s.Version, records: make(map[Key]*record, len(s.Records)), readAt: at, newer: map[store.RecordID]bool{},
 	}
 	var corrupt []store.RecordID
 	for _, stored := range s.Records {
@@ -49,7 +48,7 @@ func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.Record
 			m.fail(RecordCorrupt, err)
 			continue
 		}
-		read.records[stored.ID] = r
+		read.records[r.Key] = r
 	}
 	return read, corrupt
 }
@@ -57,7 +56,7 @@ func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.Record
 // edit is a change of one record: its new content, or nil to delete it, and the events to report
 // after the write.
 type edit struct {
-	id     store.RecordID
+	key    Key
 	record *record
 	events []Event
 }
@@ -66,9 +65,9 @@ func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 	next := &shard{index: s.index, version: v, records: maps.Clone(s.records), readAt: at}
 	for _, e := range edits {
 		if e.record == nil {
-			delete(next.records, e.id)
+			delete(next.records, e.key)
 		} else {
-			next.records[e.id] = e.record
+			next.records[e.key] = e.record
 		}
 	}
 	return next
@@ -79,35 +78,33 @@ func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 // operator can end its state.
 func (s *shard) lostRecords(read *shard, c *Config) (edits []edit, gone int) {
 	age := read.readAt.Sub(s.readAt)
-	for id, r := range s.records {
+	for k, r := range s.records {
 		switch {
-		case !s.misses(id, read, c.ObservabilityWindow):
+		case !s.misses(k, read, c.ObservabilityWindow):
 		case age > c.MaxStale && !r.endsOnlyByHand():
 			gone++
 		default:
-			edits = append(edits, edit{id: id, record: r})
+			edits = append(edits, edit{key: k, record: r})
 		}
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return slices.Compare(a.id[:], b.id[:]) })
 	return edits, gone
 }
 
-// misses reports whether the store lost record id.
+// misses reports whether the store lost the record of a key.
 //
 // If the shard's version is unchanged, has another epoch or is lower, a missing or older record is
 // lost. Otherwise another manager may have deleted it. But a record is kept closed for one
 // ObservabilityWindow before it is deleted. So an open record that was read less than half a window
 // ago cannot have been deleted.
-func (s *shard) misses(id store.RecordID, read *shard, window time.Duration) bool {
-	r := s.records[id]
-	now, ok := read.records[id]
+func (s *shard) misses(k Key, read *shard, window time.Duration) bool {
+	r, now := s.records[k], read.records[k]
 	switch {
-	case read.newer[id]:
+	case now == nil && read.newer[k.RecordID()]:
 		return false
 	case read.version == s.version, !covers(read.version, s.version):
-		return !ok || now.Generation < r.Generation
+		return now == nil || now.Generation < r.Generation
 	}
-	return !ok && (r.Forced || r.State != Closed) && read.readAt.Sub(s.readAt) < window/2
+	return now == nil && (r.Forced || r.State != Closed) && read.readAt.Sub(s.readAt) < window/2
 }
 
 // update changes one shard. It calls decide with the known shard, writes the returned edits and
@@ -144,7 +141,7 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, decide fun
 
 func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store.Version, error) {
 	for _, e := range edits {
-		change := store.Change{ID: e.id}
+		change := store.Change{ID: e.key.RecordID()}
 		if e.record != nil {
 			data, err := e.record.encode()
 			if err != nil {
