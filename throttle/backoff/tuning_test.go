@@ -52,7 +52,8 @@ func TestTune_values(t *testing.T) {
 		}
 	}
 	now, code := none.Tuning()
-	for _, err := range []error{backoff.Patch{MaxInterval: new(throttle.Duration(1))}.Validate(), none.Tune(backoff.Patch{}), none.Override(throttle.SourceFile, backoff.Patch{})} {
+	short, empty := backoff.Patch{MaxInterval: new(throttle.Duration(1))}, backoff.Patch{}
+	for _, err := range []error{short.Validate(), none.Tune(empty), none.Override(throttle.SourceFile, empty)} {
 		if err == nil || now != code {
 			t.Error("got no error")
 		}

@@ -87,7 +87,8 @@ func TestManyChangesByHandAtOnce(t *testing.T) {
 // TestEnableStartsAnew: neither trips nor failures of before count.
 func TestEnableStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{ConsecutiveFailureThreshold: 1}), breaker.Key{ID: "k"}
+		store, k, tripped := breaker.NewMemoryStore(), breaker.Key{ID: "k"}, breaker.Key{ID: "a"}
+		m := agent(t, breaker.Config{Store: store, ConsecutiveFailureThreshold: 1})
 		fail := func(n int) {
 			fails(t, m, k, n)
 			sample(t, m)
@@ -103,6 +104,10 @@ func TestEnableStartsAnew(t *testing.T) {
 		}
 		fail(1)
 		wantState(t, m, k, breaker.Disabled, "after ten new failures")
+		put(t, store, tripped, stored7("closed", 2, 0, 0, 0))
+		if must(t, m.Enable(t.Context(), tripped)); m.Status(tripped).Trips != 0 {
+			t.Errorf("a closed circuit that has tripped: got %+v, want no trips", m.Status(tripped))
+		}
 	})
 }
 

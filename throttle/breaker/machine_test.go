@@ -18,7 +18,11 @@ func stored7(state string, trips int, changed, openUntil, called time.Duration) 
 		state, trips, at(changed), at(openUntil), at(changed), at(called))
 }
 
-// TestMachine_steps makes one round with the results of a poll, over a record that another manager has written.
+// counts is the results of a poll.
+type counts = breaker.PollResult
+
+// TestMachine_steps makes one round with the results of a poll, over a record that another manager has
+// written.
 func TestMachine_steps(t *testing.T) {
 	const second, minute, none = time.Second, time.Minute, ""
 	open := func() string { return stored7("open", 1, 0, 30*second, 0) }
@@ -31,54 +35,55 @@ func TestMachine_steps(t *testing.T) {
 	tests := []struct {
 		name   string
 		record func() string
-		counts breaker.PollResult
+		polled counts
 		at     time.Duration // after the record was written
 		want   string        // the state, trips and generation that follow; none without a write
 	}{
-		{"healthy", nil, breaker.PollResult{Successes: 1000}, 0, none},
-		{"failing", nil, breaker.PollResult{Failures: 7, Successes: 3}, 0, "open 1 1 closed>open:failing"},
-		{"failing too little", nil, breaker.PollResult{Failures: 699, Successes: 301}, 0, none},
-		{"failing too rarely", nil, breaker.PollResult{Failures: 9.9}, 0, none},
+		{"healthy", nil, counts{Successes: 1000}, 0, none},
+		{"failing", nil, counts{Failures: 7, Successes: 3}, 0, "open 1 1 closed>open:failing"},
+		{"failing too little", nil, counts{Failures: 699, Successes: 301}, 0, none},
+		{"failing too rarely", nil, counts{Failures: 9.9}, 0, none},
 
-		{"open", open, breaker.PollResult{Failures: 100}, 30*second - 1, none},
-		{"open, time over", open, breaker.PollResult{}, 30 * second, "half_open 1 7 open>half_open:time_over"},
-		{"open, probed before the leader came", open, breaker.PollResult{Failures: 5}, 31 * second, "open 2 8 open>half_open:time_over half_open>open:failing"},
+		{"open", open, counts{Failures: 100}, 30*second - 1, none},
+		{"open, time over", open, counts{}, 30 * second, "half_open 1 7 open>half_open:time_over"},
+		{"open, probed before the leader came", open, counts{Failures: 5}, 31 * second, "open 2 8 open>half_open:time_over half_open>open:failing"},
 
-		{"half-open, silent", halfOpen, breaker.PollResult{}, 20 * time.Hour, none},
-		{"half-open, too few", halfOpen, breaker.PollResult{Failures: 4}, 10 * second, "half_open 2 7"},
-		{"half-open, recovered", halfOpen, breaker.PollResult{Successes: 3, Failures: 2}, 10 * second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, failing", halfOpen, breaker.PollResult{Successes: 1, Failures: 4}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided", halfOpen, breaker.PollResult{Successes: 2, Failures: 3}, 10 * second, "half_open 2 7"},
-		{"half-open, undecided by nine", halfOpen, breaker.PollResult{Successes: 4, Failures: 5}, 10 * second, "half_open 2 7"},
-		{"half-open, undecided by ten", halfOpen, breaker.PollResult{Successes: 4, Failures: 6}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, undecided and not overdue", probed, breaker.PollResult{Successes: 2, Failures: 3}, 40*second - 1, none},
-		{"half-open, undecided for long", probed, breaker.PollResult{Successes: 2, Failures: 3}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, few for long, well", probed, breaker.PollResult{Successes: 1}, 40 * second, "closed 2 8 half_open>closed:recovered"},
-		{"half-open, few for long, failing", probed, breaker.PollResult{Failures: 1}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
-		{"half-open, forgotten", halfOpen, breaker.PollResult{}, 8 * 24 * time.Hour, "closed 0 0 half_open>closed:forgotten"},
+		{"half-open, silent", halfOpen, counts{}, 20 * time.Hour, none},
+		{"half-open, too few", halfOpen, counts{Failures: 4}, 10 * second, "half_open 2 7"},
+		{"half-open, recovered", halfOpen, counts{Successes: 3, Failures: 2}, 10 * second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, failing", halfOpen, counts{Successes: 1, Failures: 4}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided", halfOpen, counts{Successes: 2, Failures: 3}, 10 * second, "half_open 2 7"},
+		{"half-open, undecided by nine", halfOpen, counts{Successes: 4, Failures: 5}, 10 * second, "half_open 2 7"},
+		{"half-open, undecided by ten", halfOpen, counts{Successes: 4, Failures: 6}, 10 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided and not overdue", probed, counts{Successes: 2, Failures: 3}, 40*second - 1, none},
+		{"half-open, undecided for long", probed, counts{Successes: 2, Failures: 3}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, few for long, well", probed, counts{Successes: 1}, 40 * second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, few for long, failing", probed, counts{Failures: 1}, 40 * second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, forgotten", halfOpen, counts{}, 8 * 24 * time.Hour, "closed 0 0 half_open>closed:forgotten"},
 
-		{"tripped, well, too soon", tripped, breaker.PollResult{Successes: 100}, 5*minute - 1, none},
-		{"tripped, well for long", tripped, breaker.PollResult{Successes: 10}, 5 * minute, "closed 0 0"},
-		{"tripped, silent for long", tripped, breaker.PollResult{Successes: 9}, 5 * minute, none},
-		{"tripped, forgotten", tripped, breaker.PollResult{}, 8 * 24 * time.Hour, "closed 0 0"},
-		{"tripped, failing again", tripped, breaker.PollResult{Failures: 10}, second, "disabled 3 8 closed>disabled:too_many_trips"},
+		{"tripped, well, too soon", tripped, counts{Successes: 100}, 5*minute - 1, none},
+		{"tripped, well for long", tripped, counts{Successes: 10}, 5 * minute, "closed 0 0"},
+		{"tripped, silent for long", tripped, counts{Successes: 9}, 5 * minute, none},
+		{"tripped, forgotten", tripped, counts{}, 8 * 24 * time.Hour, "closed 0 0"},
+		{"tripped, failing again", tripped, counts{Failures: 10}, second, "disabled 3 8 closed>disabled:too_many_trips"},
 
-		{"made in shadow, now enforced", with(`"state":"disabled","trips":3,"dry_run":true}`), breaker.PollResult{}, 0, "closed 0 0 disabled>closed:forgotten"},
-		{"disabled", with(`"state":"disabled"}`), breaker.PollResult{Successes: 1000}, 1000 * time.Hour, none},
-		{"forced open", with(`"state":"open","forced":true}`), breaker.PollResult{Successes: 1000}, 1000 * time.Hour, none},
-		{"forced closed", with(`"state":"closed","forced":true}`), breaker.PollResult{Failures: 1000}, 1000 * time.Hour, none},
+		{"made in shadow, now enforced", with(`"state":"disabled","trips":3,"dry_run":true}`), counts{}, 0, "closed 0 0 disabled>closed:forgotten"},
+		{"disabled", with(`"state":"disabled"}`), counts{Successes: 1000}, 1000 * time.Hour, none},
+		{"forced open", with(`"state":"open","forced":true}`), counts{Successes: 1000}, 1000 * time.Hour, none},
+		{"forced closed", with(`"state":"closed","forced":true}`), counts{Failures: 1000}, 1000 * time.Hour, none},
 	}
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
-			if got := step(t, tt.record, tt.counts, tt.at); got != tt.want {
+			if got := step(t, tt.record, tt.polled, tt.at); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// step makes one round, and returns the circuit's state and what has changed; nothing if nothing was written.
-func step(t *testing.T, record func() string, counts breaker.PollResult, at time.Duration) string {
+// step makes one round, and returns the circuit's state and what has changed. It returns nothing if
+// nothing was written.
+func step(t *testing.T, record func() string, polled counts, at time.Duration) string {
 	store, k, changes := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, ""
 	if record != nil {
 		put(t, store, k, record())
@@ -90,9 +95,9 @@ func step(t *testing.T, record func() string, counts breaker.PollResult, at time
 	m := agent(t, breaker.Config{
 		Store: store, SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3, HalfOpenProbes: 5,
 		Hooks: breaker.Hooks{Changed: func(e breaker.Event) { changes += fmt.Sprintf(" %v>%v:%v", e.From, e.To, e.Reason) }},
-		Poll: func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		Poll: func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]counts, error) {
 			last = q
-			return map[breaker.Key]breaker.PollResult{k: counts}, nil
+			return map[breaker.Key]counts{k: polled}, nil
 		},
 	})
 	sample(t, m)
@@ -103,7 +108,7 @@ func step(t *testing.T, record func() string, counts breaker.PollResult, at time
 	}
 	s := m.Status(k)
 	if time.Sleep(time.Second); s.State == breaker.Closed && changes != "" {
-		counts = breaker.PollResult{}
+		polled = counts{}
 		if sample(t, m); last.Since[k] != time.Second {
 			t.Errorf("closed: got calls of the last %v counted, want of 1 s", last.Since[k])
 		}
@@ -129,7 +134,7 @@ func TestMachine_openTimes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
 			put(t, store, k, stored7("half_open", tt.trips-1, 0, 0, 0))
-			m := agent(t, breaker.Config{Store: store, MaxBreakerTimeout: tt.longest, Poll: polled(breaker.PollResult{Failures: 20})})
+			m := agent(t, breaker.Config{Store: store, MaxBreakerTimeout: tt.longest, Poll: polled(counts{Failures: 20})})
 			sample(t, m)
 			if s := m.Status(k); s.Trips != tt.trips || s.RetryAfter != tt.want {
 				t.Errorf("trip %d, at most %v: got %+v, want open for %v", tt.trips, tt.longest, s, tt.want)

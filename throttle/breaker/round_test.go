@@ -12,9 +12,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestRecordsThatSayNothingGo looks for records in the store after their past is of no account any more. No agent, although it
-// refreshes seldom, takes that for a loss.
+// TestRecordsThatSayNothingGo looks for records in the store after their past is of no account any
+// more. No agent takes that for a loss, although it refreshes seldom.
 func TestRecordsThatSayNothingGo(t *testing.T) {
+	seldom := breaker.Config{Retention: 10 * time.Minute, Refresh: 20 * time.Second}
 	for _, tt := range []struct {
 		name string
 		c    breaker.Config
@@ -28,7 +29,7 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 			f.during(t.Context(), 11*time.Second, 20, k, 1, all...)
 			f.during(t.Context(), 6*time.Minute, 20, k, 0, all...)
 		}},
-		{"open, and never called again", breaker.Config{Retention: 10 * time.Minute, Refresh: 20 * time.Second}, func(t *testing.T, all []*breaker.Manager, f *traffic, k breaker.Key) {
+		{"open, and never called again", seldom, func(t *testing.T, all []*breaker.Manager, f *traffic, k breaker.Key) {
 			f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
 			time.Sleep(9 * time.Minute)
 			if s := all[0].Status(k); s.State != breaker.HalfOpen || s.Trips != 1 {

@@ -14,7 +14,8 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// TestRecords_format loses a record that has every field, so that it is written back: another version of the program must read it.
+// TestRecords_format loses a record that has every field, so that it is written back. Another version
+// of the program must be able to read it.
 func TestRecords_format(t *testing.T) {
 	const whole = `{"v":1,"tenant":"t","id":"a","state":"disabled","reason":"by_hand","forced":true,"trips":3,"generation":7,"changed_at":1,
 		"open_until":2,"count_since":3,"called_at":4,"failures":0.5,"successes":1e300,"dry_run":true,"pending":[{"from":"half_open",
