@@ -52,16 +52,18 @@ func (r *Responsive) record(generation uint64, o Outcome) {
 		return
 	}
 	now := time.Now()
-	r.updateAndUnlock(func() {
-		r.touch(now)
-		switch {
-		case o == Success:
-			r.delay.succeeded(generation)
-		case o.IsThrottled():
-			r.retryAfter(now, o.RetryAfter())
-			r.delay.throttled(generation)
-		}
-	})
+	step := r.beginStep()
+	r.touch(now)
+	switch {
+	case o == Success:
+		r.delay.succeeded(generation)
+	case o.IsThrottled():
+		r.retryAfter(now, o.RetryAfter())
+		r.delay.throttled(generation)
+	}
+	r.endStep(&step)
+	r.mu.Unlock()
+	r.callStepped(step)
 }
 
 // retryAfter delays all calls by d, at most MaxInterval. The caller holds the lock.

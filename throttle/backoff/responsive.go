@@ -175,23 +175,21 @@ func (c *counters) record(o Outcome) {
 // update calls f with the lock held. If f changed the delay, it then calls Hooks.Stepped.
 func (r *Responsive) update(f func()) StepEvent {
 	r.mu.Lock()
-	return r.updateAndUnlock(f)
-}
-
-// updateAndUnlock is update for a caller that holds the lock.
-func (r *Responsive) updateAndUnlock(f func()) StepEvent {
-	step := StepEvent{Responsive: r, From: r.delay.interval, steps: r.delay.steps}
+	step := r.beginStep()
 	f()
 	r.endStep(&step)
 	r.mu.Unlock()
-	if h := r.config.Hooks.Stepped; h != nil && step.changed {
-		h(step)
-	}
+	r.callStepped(step)
 	return step
 }
 
-// endStep completes an event. If the delay changed, it counts the step and wakes the first waiter. The
-// caller holds the lock.
+// beginStep returns an event with the delay before a possible step. The caller holds the lock.
+func (r *Responsive) beginStep() StepEvent {
+	return StepEvent{Responsive: r, From: r.delay.interval, steps: r.delay.steps}
+}
+
+// endStep completes the event of beginStep. If the delay changed, it counts the step and wakes the
+// first waiter. The caller holds the lock.
 func (r *Responsive) endStep(step *StepEvent) {
 	step.To = r.delay.interval
 	step.changed = r.delay.steps != step.steps
@@ -208,6 +206,12 @@ func (r *Responsive) endStep(step *StepEvent) {
 		r.queue.last = time.Now()
 	}
 	r.queue.wakeFirst()
+}
+
+func (r *Responsive) callStepped(step StepEvent) {
+	if h := r.config.Hooks.Stepped; h != nil && step.changed {
+		h(step)
+	}
 }
 
 // resetIdle resets a delay that is idle for Config.IdleReset, as a step of its own, and reports
