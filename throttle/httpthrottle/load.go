@@ -13,18 +13,8 @@ type loadHeader struct {
 	loads    *protocol.Loads
 }
 
-func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request, in *incoming) loadHeader {
-	var tells bool
-	switch {
-	case m.Tell != nil:
-		tells = m.Tell(r)
-	case m.Trust.Peer == nil:
-	case in.asked:
-		tells = in.trusted
-	default:
-		tells = m.Trust.Peer(peerContext{r})
-	}
-	if !tells {
+func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request) loadHeader {
+	if m.Tell == nil || !m.Tell(r) {
 		return loadHeader{}
 	}
 	return loadHeader{t, m.loads}

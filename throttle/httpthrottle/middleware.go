@@ -99,9 +99,10 @@ type MiddlewareConfig struct {
 // If the handler returns without writing, the outcome is recorded then, in the same way.
 //
 // The request is in flight until the handler returns. The handler's ResponseWriter is an
-// [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher] exactly if the server's own
-// is, and [http.ResponseController] works. The handler's request has a context with the priority.
-// Its PriorityHeader has at most the priority that was accepted.
+// [http.Flusher] and [http.Hijacker] exactly if the server's own is, and [http.ResponseController]
+// works. It always has ReadFrom and Push, which returns [http.ErrNotSupported] if the server's own
+// writer cannot push. The handler's request has a context with the priority. Its PriorityHeader has at
+// most the priority that was accepted.
 //
 // [StatusError] may be wrong about a status. For example, 429 to one caller over a limit of its own
 // is not a lack of capacity. The ResponseWriter has a method Tell(err error) for that; call it
@@ -121,6 +122,9 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	}
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
+	}
+	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
+		c.Tell = func(r *http.Request) bool { return peer(peerContext{r}) }
 	}
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, protocol.CanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(protocol.RetryAfter, min(c.RetryAfter, protocol.MaxDelay))
@@ -167,11 +171,11 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call, err := t.AdmitLocal(in.ctx, in.priority)
 	if err != nil {
-		m.tellLoad(t, r, &in).set(w.Header(), true)
+		m.tellLoad(t, r).set(w.Header(), true)
 		m.refuse(w, r, err)
 		return
 	}
-	m.serve(w, r, call, in.header, m.tellLoad(t, r, &in))
+	m.serve(w, r, call, in.header, m.tellLoad(t, r))
 }
 
 func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
@@ -184,12 +188,8 @@ func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string, load loadHeader) {
 	wrapped := &writer{ResponseWriter: w, call: call, load: load, expects: len(r.Header["Expect"]) > 0}
 	wrapped.request.Context = r.Context()
-	served := r.WithContext(handlerContext{wrapped})
+	served := withHeader(r.WithContext(handlerContext{wrapped}), header)
 	served.Body = wrapped.waited.start(r.Body, m.base, m.CanceledAfter)
-	if !hasHeader(served.Header, header) {
-		served.Header = r.Header.Clone()
-		setHeader(served.Header, header)
-	}
 	returned := false
 	defer func() {
 		copyResults(r, served)

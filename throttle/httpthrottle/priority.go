@@ -54,20 +54,14 @@ type incoming struct {
 	priority throttle.Priority
 	header   string // value of the PriorityHeader that the handler sees; empty: no header
 	fixed    bool   // an outer handler or a trusted sender named the priority
-	trusted  bool   // a trusted sender named a priority
-	asked    bool   // Peer was asked whether the sender is trusted
 }
 
 // receive returns the priority of a request: the context's, else a trusted sender's, else that of
 // the Priority function, else the Default.
 func (m *middleware) receive(r *http.Request) incoming {
-	ctx, words := r.Context(), r.Header[PriorityHeader]
-	p, trusted := protocol.Accept(peerContext{r}, m.Trust, words)
-	in := incoming{ctx: ctx, fixed: trusted, trusted: trusted}
-	if len(words) == 1 {
-		_, err := throttle.ParsePriority(words[0])
-		in.asked = err == nil
-	}
+	ctx := r.Context()
+	p, trusted := protocol.Accept(peerContext{r}, m.Trust, r.Header[PriorityHeader])
+	in := incoming{ctx: ctx, fixed: trusted}
 	if own, ok := protocol.Priority(ctx); ok {
 		in.priority, in.fixed = own, true
 	} else {
@@ -96,8 +90,7 @@ func (t *Transport) headerFor(r *http.Request, p throttle.Priority, set bool) st
 	if !set || t.config.Send == nil || !t.config.Send(r) {
 		return ""
 	}
-	p, _ = throttle.ClampPriority(p, t.config.Throttle.Priorities)
-	return p.String()
+	return protocol.Word(p)
 }
 
 // withHeader sets the PriorityHeader of r to word. Empty removes it. r must be a copy of the

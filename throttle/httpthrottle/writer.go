@@ -254,17 +254,25 @@ func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-func (w *writer) push(target string, options *http.PushOptions) error {
-	return w.ResponseWriter.(http.Pusher).Push(target, options)
+// Push returns http.ErrNotSupported if the server's own writer cannot push.
+func (w *writer) Push(target string, options *http.PushOptions) error {
+	if server, ok := w.ResponseWriter.(http.Pusher); ok {
+		return server.Push(target, options)
+	}
+	return http.ErrNotSupported
 }
 
 // sniffed is the number of bytes from which a server detects the type of a body.
 const sniffed = 512
 
-// readFrom copies from src with the server's own ReadFrom, so that the kernel may do the copying. It
-// writes the first bytes itself, so that the outcome is recorded when the body begins and not at its end.
-// An empty source records nothing: the handler can still write an error.
-func (w *writer) readFrom(src io.Reader) (copied int64, err error) {
+// ReadFrom copies from src with the server's own ReadFrom, if it has one, so that the kernel may do the
+// copying. It writes the first bytes itself, so that the outcome is recorded when the body begins and
+// not at its end. An empty source records nothing: the handler can still write an error.
+func (w *writer) ReadFrom(src io.Reader) (copied int64, err error) {
+	server, ok := w.ResponseWriter.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{w}, src)
+	}
 	if !w.sent.Load() {
 		copied, err = io.CopyN(struct{ io.Writer }{w}, src, sniffed)
 		switch {
@@ -274,6 +282,6 @@ func (w *writer) readFrom(src io.Reader) (copied int64, err error) {
 			return copied, err
 		}
 	}
-	n, err := w.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	n, err := server.ReadFrom(src)
 	return copied + n, err
 }
