@@ -37,8 +37,9 @@ type ClientConfig struct {
 // Client throttles the calls of connect clients. Make one with [NewClient]. Any number of connect
 // clients can share it, and it is safe for concurrent use.
 type Client struct {
-	throttles
-	config ClientConfig // with its defaults
+	throttles *protocol.Throttles
+	config    ClientConfig // with its defaults
+	ownCode   bool         // Config.ShedErr has a code
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -48,20 +49,21 @@ func NewClient(c ClientConfig) (*Client, error) {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Peer.Addr }
 	}
 	c.Throttle.Classify = protocol.Reporting(c.Throttle.Classify)
-	t, err := newThrottles("connectthrottle: ClientConfig", c.Throttle, c.Group, c.Key)
+	t, err := protocol.NewThrottles("connectthrottle: ClientConfig", c.Throttle, c.Group, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, config: c}, nil
+	_, ownCode := codedOf(c.Throttle.ShedErr)
+	return &Client{throttles: t, config: c, ownCode: ownCode}, nil
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.Throttles.Group }
+func (c *Client) Group() *throttle.Group { return c.throttles.Group }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.Throttles.Group.Close() }
+func (c *Client) Close() error { return c.throttles.Group.Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. A shed call is not sent. Its
 // error has the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is
@@ -76,7 +78,7 @@ func (c *Client) Close() error { return c.Throttles.Group.Close() }
 //
 // Without one of these, connect itself leaks the stream.
 func (c *Client) Interceptor() connect.Interceptor {
-	if c == nil || c.Throttles == nil {
+	if c == nil || c.throttles == nil {
 		panic("connectthrottle: the Client is nil or zero: want one made with NewClient")
 	}
 	return clientInterceptor{c}
@@ -91,7 +93,7 @@ func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return next(ctx, req)
 		}
 		p := c.prepare(ctx, rpc, req.Header())
-		t := c.of(ctx, rpc)
+		t := c.throttles.Of(c.config.Key(ctx, rpc))
 		if t == nil {
 			return next(ctx, req)
 		}
@@ -128,8 +130,11 @@ func (clientInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc)
 func (c *Client) notMade(ctx context.Context, err error) error {
 	if isShed(err) {
 		protocol.Report(ctx, err)
+		if !c.ownCode {
+			return &shedError{err, protocol.RetryAfter}
+		}
 	}
-	return c.throttles.notMade(err)
+	return notMade(err)
 }
 
 // prepare returns the priority of a call. It leaves a priority in the header only if Send allows it.

@@ -37,7 +37,7 @@ func (s *clientStream) begin() error {
 	defer close(s.begun)
 	ctx, rpc := s.ctx.Context, RPC{Spec: s.Spec(), Peer: s.Peer()}
 	p := s.client.prepare(ctx, rpc, s.RequestHeader())
-	t := s.client.of(ctx, rpc)
+	t := s.client.throttles.Of(s.client.config.Key(ctx, rpc))
 	if t == nil {
 		return nil
 	}

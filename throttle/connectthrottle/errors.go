@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 const (
@@ -20,14 +19,12 @@ const (
 	pushbackHeader = "Grpc-Retry-Pushback-Ms"
 )
 
-// notMade returns the error, with a code, of a call that was not made: it was shed, its context had
-// ended, or its priority was refused.
-func (t throttles) notMade(err error) error {
+// notMade returns the error, with a code, of a call that was not made: its context had ended, or its
+// priority was refused. It returns the error of a shed call unchanged.
+func notMade(err error) error {
 	switch {
-	case isShed(err) && t.ownCode:
-		return err
 	case isShed(err):
-		return &shedError{err, protocol.RetryAfter}
+		return err
 	case errors.Is(err, context.Canceled):
 		return connect.NewError(connect.CodeCanceled, err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -1,8 +1,6 @@
 package connectthrottle
 
 import (
-	"errors"
-
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -53,19 +51,7 @@ func streamOutcome(spec connect.Spec, answered bool, err error) error {
 	case answered:
 		return nil // the caller has stopped a stream that worked
 	case fault == throttle.FaultCanceled:
-		return &idleError{err}
+		return protocol.Ignore(err) // a stream may be idle for long
 	}
 	return err
-}
-
-// idleError is the error of a stream that the caller has cancelled before the first message.
-type idleError struct{ error }
-
-func (e *idleError) Unwrap() error { return e.error }
-
-// isIdle reports whether err is an idleError. A stream may be idle for long, so it is ignored whatever
-// Config.CanceledAfter is.
-func isIdle(err error) bool {
-	var idle *idleError
-	return errors.As(err, &idle)
 }

@@ -57,9 +57,9 @@ type ServerConfig struct {
 // Server throttles the calls of connect handlers. Make one with [NewServer]. Any number of handlers
 // can share it, and it is safe for concurrent use.
 type Server struct {
-	throttles
-	config ServerConfig // with its defaults
-	loads  protocol.Loads
+	throttles *protocol.Throttles
+	config    ServerConfig // with its defaults
+	loads     protocol.Loads
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -71,7 +71,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
 	}
-	t, err := newThrottles("connectthrottle: ServerConfig", c.Throttle, c.Group, c.Key)
+	t, err := protocol.NewThrottles("connectthrottle: ServerConfig", c.Throttle, c.Group, nil)
 	if c.RetryAfter < 0 || c.RetryAfter > protocol.MaxDelay {
 		err = errors.Join(err, fmt.Errorf("connectthrottle: ServerConfig.RetryAfter is %v: want 0s to %v", c.RetryAfter, protocol.MaxDelay))
 	}
@@ -103,12 +103,12 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (s *Server) Group() *throttle.Group { return s.Throttles.Group }
+func (s *Server) Group() *throttle.Group { return s.throttles.Group }
 
 // Close closes the throttles. Later calls are served without a throttle: they are not shed and not
 // counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
 // and always returns nil.
-func (s *Server) Close() error { return s.Throttles.Group.Close() }
+func (s *Server) Close() error { return s.throttles.Group.Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. The caller of a shed call gets
 // the code Unavailable with a RetryInfo and Retry-After. If a handler returns the shed of a call of
@@ -117,7 +117,7 @@ func (s *Server) Close() error { return s.Throttles.Group.Close() }
 //
 // A stream is in flight until its handler returns.
 func (s *Server) Interceptor() connect.Interceptor {
-	if s == nil || s.Throttles == nil {
+	if s == nil || s.throttles == nil {
 		panic("connectthrottle: the Server is nil or zero: want one made with NewServer")
 	}
 	return serverInterceptor{s}
@@ -132,7 +132,7 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return next(ctx, req)
 		}
 		ctx, p := s.receive(ctx, rpc, req.Header())
-		t := s.of(ctx, rpc)
+		t := s.throttles.Of(s.config.Key(ctx, rpc))
 		if s.exempts(ctx, t, rpc) {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
@@ -148,7 +148,7 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		})
 		s.tellUnary(ctx, t, rpc, err)
 		if !handled {
-			return nil, s.answer(s.notMade(err))
+			return nil, s.answer(notMade(err))
 		}
 		return res, s.answer(own)
 	}
@@ -163,7 +163,7 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rpc := RPC{Spec: conn.Spec(), Peer: conn.Peer()}
 		ctx, p := s.receive(ctx, rpc, conn.RequestHeader())
-		t := s.of(ctx, rpc)
+		t := s.throttles.Of(s.config.Key(ctx, rpc))
 		if s.exempts(ctx, t, rpc) {
 			return s.answer(next(ctx, conn))
 		}
@@ -171,7 +171,7 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
-			return s.answer(s.notMade(err))
+			return s.answer(notMade(err))
 		}
 		if rpc.Peer.Protocol == connect.ProtocolConnect { // the header goes with the first message
 			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)

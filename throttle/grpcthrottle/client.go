@@ -46,8 +46,9 @@ type ClientConfig struct {
 // Client throttles the calls of gRPC clients. Make one with [NewClient]. Any number of connections
 // can share it, and it is safe for concurrent use.
 type Client struct {
-	throttles
-	config ClientConfig // with its defaults
+	throttles *protocol.Throttles
+	config    ClientConfig // with its defaults
+	ownStatus bool         // Config.ShedErr has a gRPC status
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -60,11 +61,11 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Repeatable == nil {
 		c.Repeatable = func(context.Context, RPC) bool { return false }
 	}
-	t, err := newThrottles("grpcthrottle: ClientConfig", c.Throttle, c.Group, c.Key, c.Retry)
+	t, err := protocol.NewThrottles("grpcthrottle: ClientConfig", c.Throttle, c.Group, c.Retry)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, config: c}, nil
+	return &Client{throttles: t, config: c, ownStatus: hasStatus(c.Throttle.ShedErr)}, nil
 }
 
 // DialOptions returns both interceptors as chained options. Interceptors of earlier options run
@@ -77,33 +78,33 @@ func (c *Client) DialOptions() []grpc.DialOption {
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.Throttles.Group }
+func (c *Client) Group() *throttle.Group { return c.throttles.Group }
 
 // Retriers returns the retriers of all keys, for Stats. It returns nil without ClientConfig.Retry.
-func (c *Client) Retriers() *retry.Group { return c.Throttles.Retriers }
+func (c *Client) Retriers() *retry.Group { return c.throttles.Retriers }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.Throttles.Group.Close() }
+func (c *Client) Close() error { return c.throttles.Group.Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. A shed call is not sent. Its error has
 // the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is that of
 // the call, unchanged.
 func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
-	mustBeMade("Client", c != nil && c.Throttles != nil)
+	mustBeMade("Client", c != nil && c.throttles != nil)
 	return func(
 		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker,
 		opts ...grpc.CallOption,
 	) error {
 		rpc := outgoingRPC(cc, method, false)
-		t := c.of(ctx, rpc)
+		t := c.throttles.Of(c.config.Key(ctx, rpc))
 		p, set := c.priorityOf(ctx, rpc)
 		if t == nil {
 			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
 		u := unaryCall{client: c, throttle: t, rpc: rpc, set: set, req: req, reply: reply, conn: cc, invoker: invoker}
-		if retrier := c.RetrierOf(t); retrier != nil {
+		if retrier := c.throttles.RetrierOf(t); retrier != nil {
 			return u.retrying(ctx, retrier, p, opts)
 		}
 		call, err := t.Admit(ctx, p)
@@ -126,13 +127,13 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 //
 // Without one of these, gRPC itself leaks the stream.
 func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
-	mustBeMade("Client", c != nil && c.Throttles != nil)
+	mustBeMade("Client", c != nil && c.throttles != nil)
 	return func(
 		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
 		opts ...grpc.CallOption,
 	) (grpc.ClientStream, error) {
 		rpc := outgoingRPC(cc, method, true)
-		t := c.of(ctx, rpc)
+		t := c.throttles.Of(c.config.Key(ctx, rpc))
 		p, set := c.priorityOf(ctx, rpc)
 		if t == nil {
 			return streamer(c.outgoing(ctx, rpc, p, set), desc, cc, method, opts...)
@@ -163,8 +164,11 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 func (c *Client) notMade(ctx context.Context, err error) error {
 	if isShed(err) {
 		protocol.Report(ctx, err)
+		if !c.ownStatus {
+			return &shedError{err}
+		}
 	}
-	return c.throttles.notMade(err)
+	return notMade(err)
 }
 
 func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, set bool) {
@@ -251,8 +255,5 @@ func (s *clientStream) end(err error) { s.record(clientOutcome(err, nil)) }
 
 func (s *clientStream) record(err error) {
 	protocol.Report(s.call.Context(), err)
-	if s.progress.active() {
-		err = whileActive(err)
-	}
-	s.call.Done(err)
+	s.call.Done(s.progress.outcome(err))
 }

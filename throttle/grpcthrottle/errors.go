@@ -3,7 +3,6 @@ package grpcthrottle
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -11,17 +10,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// notMade returns the error, with a gRPC status, of a call that was not made: it was shed, its
-// context had ended, or its priority was refused.
-func (t throttles) notMade(err error) error {
+// notMade returns the error, with a gRPC status, of a call that was not made: its context had ended, or
+// its priority was refused. It returns the error of a shed call unchanged.
+func notMade(err error) error {
 	if isShed(err) {
-		if t.ownStatus {
-			return err
-		}
-		return &shedError{err}
+		return err
 	}
 	if s := status.FromContextError(err); s.Code() != codes.Unknown {
 		return &statusError{err, s}
@@ -38,7 +33,7 @@ func (e *shedError) Temporary() bool { return false } // as that of a throttle.S
 // GRPCStatus returns the status of the error. Its message names neither the throttle nor the key: a
 // handler may return the error, and then gRPC sends the status to a remote caller.
 func (e *shedError) GRPCStatus() *status.Status {
-	return newStatus(codes.Unavailable, publicText(e.error), retryInfo(protocol.RetryAfter))
+	return newStatus(codes.Unavailable, throttle.ErrShed.Error(), appendDelay(nil, e.error)...)
 }
 
 type statusError struct {
@@ -68,29 +63,6 @@ func hasForeignStatus(err error) bool {
 
 func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
 
-// publicText returns the text of a shed for remote callers. The part that comes from the throttle,
-// breaker, bucket or backoff names it and its key, and is replaced by the text of throttle.ErrShed.
-func publicText(err error) string {
-	return strings.ReplaceAll(err.Error(), innermostShed(err).Error(), throttle.ErrShed.Error())
-}
-
-// innermostShed returns the error that err wraps most deeply among those that are throttle.ErrShed.
-func innermostShed(err error) error {
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		if next := e.Unwrap(); isShed(next) {
-			return innermostShed(next)
-		}
-	case interface{ Unwrap() []error }:
-		for _, next := range e.Unwrap() {
-			if isShed(next) {
-				return innermostShed(next)
-			}
-		}
-	}
-	return err
-}
-
 // pushbackKey is the key of the trailer that the retry policies of gRPC clients obey: a delay in
 // milliseconds, or a negative number for no retry.
 const pushbackKey = "grpc-retry-pushback-ms"
@@ -116,12 +88,11 @@ func newShedAnswer(retryAfter, pushback time.Duration) *shedAnswer {
 
 // to returns the error to send for err. If err is a shed, it also sets the trailer.
 func (a *shedAnswer) to(err error, setTrailer func(metadata.MD)) error {
-	if err == nil || !isShed(err) {
-		return ToStatus(err)
+	if isShed(err) {
+		setTrailer(a.trailer)
+		if !hasForeignStatus(err) {
+			return &statusError{err, a.status}
+		}
 	}
-	setTrailer(a.trailer)
-	if hasForeignStatus(err) {
-		return ToStatus(err)
-	}
-	return &statusError{err, a.status}
+	return ToStatus(err)
 }

@@ -1,7 +1,6 @@
 package grpcthrottle
 
 import (
-	"context"
 	"errors"
 	"io"
 
@@ -37,22 +36,3 @@ type abandonedError struct{ *protocol.AbandonedError }
 
 func (e abandonedError) Unwrap() error              { return e.AbandonedError }
 func (e abandonedError) GRPCStatus() *status.Status { return status.FromContextError(e.Cause) }
-
-// activeError is the error of a stream that its client cancelled while the stream was active. It is
-// ignored, however late.
-type activeError struct{ error }
-
-func (e *activeError) Unwrap() error { return e.error }
-
-// whileActive wraps an error that throttles ignore, and returns all others unchanged.
-func whileActive(err error) error {
-	if throttle.DefaultClassify(context.Background(), err) == throttle.Ignored {
-		return &activeError{err}
-	}
-	return err
-}
-
-func isActive(err error) bool {
-	var active *activeError
-	return errors.As(err, &active)
-}

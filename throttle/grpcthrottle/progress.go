@@ -1,6 +1,12 @@
 package grpcthrottle
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
 
 // The states of a progress. They only increase.
 const (
@@ -30,9 +36,13 @@ func (p *progress) reach(state uint32) {
 	}
 }
 
-// active reports whether a cancellation of the stream says nothing about the server: the client
-// still sent, or the server had begun to answer.
-func (p *progress) active() bool {
+// outcome returns the error that the throttle classifies for a stream that ends with err. A cancellation
+// says nothing about the server while the client still sends, and after the server has begun to answer.
+func (p *progress) outcome(err error) error {
 	state := p.state.Load()
-	return state == sending || state == answered
+	active := state == sending || state == answered
+	if active && throttle.DefaultClassify(context.Background(), err) == throttle.Ignored {
+		return protocol.Ignore(err)
+	}
+	return err
 }

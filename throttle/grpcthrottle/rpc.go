@@ -1,14 +1,6 @@
 package grpcthrottle
 
-import (
-	"context"
-
-	"google.golang.org/grpc"
-
-	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/protocol"
-	"github.com/spillway-go/spillway/throttle/retry"
-)
+import "google.golang.org/grpc"
 
 // RPC describes a call to the functions of a config. Unknown fields are empty.
 type RPC struct {
@@ -31,23 +23,6 @@ func outgoingRPC(cc *grpc.ClientConn, method string, stream bool) RPC {
 	}
 	return rpc
 }
-
-type throttles struct {
-	*protocol.Throttles
-
-	key       func(context.Context, RPC) string
-	ownStatus bool // Config.ShedErr has a gRPC status
-}
-
-func newThrottles(
-	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string, r *retry.Config,
-) (throttles, error) {
-	c.Classify = throttle.First(protocol.OfAnswers(c.Classify), throttle.IgnoreIf(isActive))
-	t, err := protocol.NewThrottles(owner, c, g, r)
-	return throttles{Throttles: t, key: key, ownStatus: hasStatus(c.ShedErr)}, err
-}
-
-func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(t.key(ctx, rpc)) }
 
 // mustBeMade panics unless a Client or a Server was made.
 func mustBeMade(of string, made bool) {

@@ -67,11 +67,11 @@ type ServerConfig struct {
 // Server throttles the calls of gRPC servers. Make one with [NewServer]. It is safe for concurrent
 // use.
 type Server struct {
-	throttles
-	config   ServerConfig // with its defaults
-	loads    loadTrailers
-	answer   *shedAnswer
-	arrivals protocol.Arrivals
+	throttles *protocol.Throttles
+	config    ServerConfig // with its defaults
+	loads     loadTrailers
+	answer    *shedAnswer
+	arrivals  protocol.Arrivals
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -83,7 +83,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
 	}
-	t, err := newThrottles("grpcthrottle: ServerConfig", c.Throttle, c.Group, c.Key, nil)
+	t, err := protocol.NewThrottles("grpcthrottle: ServerConfig", c.Throttle, c.Group, nil)
 	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
 		protocol.CheckTrust("grpcthrottle: ServerConfig", c.Trust))
 	if err != nil {
@@ -132,19 +132,19 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (s *Server) Group() *throttle.Group { return s.Throttles.Group }
+func (s *Server) Group() *throttle.Group { return s.throttles.Group }
 
 // Close closes the throttles. Later calls are served without a throttle: they are not shed and not
 // counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
 // and always returns nil.
-func (s *Server) Close() error { return s.Throttles.Group.Close() }
+func (s *Server) Close() error { return s.throttles.Group.Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. The caller of a shed call gets the code
 // Unavailable, a RetryInfo, and a pushback for its retry policy. If a handler returns the shed of a
 // call of its own, its caller gets the same. Other errors of handlers are converted with
 // [ToStatus].
 func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
-	mustBeMade("Server", s != nil && s.Throttles != nil)
+	mustBeMade("Server", s != nil && s.throttles != nil)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		rpc := RPC{Method: info.FullMethod}
 		ctx, t, p := s.receive(ctx, rpc)
@@ -166,7 +166,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		})
 		s.tell(ctx, t, rpc, err, setTrailer)
 		if !handled {
-			return nil, s.answer.to(s.notMade(err), setTrailer)
+			return nil, s.answer.to(notMade(err), setTrailer)
 		}
 		return resp, s.answer.to(own, setTrailer)
 	}
@@ -176,7 +176,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 // does. The outcome of a stream is recorded with the first message that the handler sends, or with
 // its error if it sends none. The stream is in flight until the handler returns.
 func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
-	mustBeMade("Server", s != nil && s.Throttles != nil)
+	mustBeMade("Server", s != nil && s.throttles != nil)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		rpc := RPC{Method: info.FullMethod, Stream: true}
 		ctx, t, p := s.receive(ss.Context(), rpc)
@@ -188,7 +188,7 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			s.tell(ctx, t, rpc, err, ss.SetTrailer)
-			return s.answer.to(s.notMade(err), ss.SetTrailer)
+			return s.answer.to(notMade(err), ss.SetTrailer)
 		}
 		stream.call, stream.ctx = call, &stream.served
 		stream.served.Begin(call.Context())
@@ -214,7 +214,7 @@ func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, *thrott
 		}
 		ctx = throttle.WithPriority(ctx, p)
 	}
-	t := s.of(ctx, rpc)
+	t := s.throttles.Of(s.config.Key(ctx, rpc))
 	if number := attemptOf(ctx); number > 1 && t != nil {
 		ctx, p = s.arrivals.Arrive(ctx, t, number, p, fixed)
 	}

@@ -64,10 +64,6 @@ func (s *serverStream) RecvMsg(m any) error {
 func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	err := handler(srv, s)
-	recorded := outcome(&s.served, err)
-	if s.progress.active() {
-		recorded = whileActive(recorded)
-	}
-	s.call.Done(recorded)
+	s.call.Done(s.progress.outcome(outcome(&s.served, err)))
 	return err
 }

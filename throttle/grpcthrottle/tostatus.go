@@ -29,8 +29,7 @@ func ToStatus(err error) error {
 		return nil
 	}
 	if isShed(err) && !hasForeignStatus(err) {
-		s := newStatus(codes.Unavailable, publicText(err), appendDelay(nil, err)...)
-		return &statusError{err, s}
+		return &shedError{err}
 	}
 	if own, ok := statusOf(err); ok {
 		return own

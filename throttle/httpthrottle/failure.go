@@ -11,6 +11,7 @@ import (
 	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // failure returns the error that the throttle records for a request without a response. The caller
@@ -25,7 +26,7 @@ func failure(r *http.Request, body *requestBody, err error) error {
 		return &causedError{cause, err}
 	}
 	if body != nil && body.failed.Load() || malformed(r, err) || unsendable(err) {
-		invalid := &invalidRequestError{faults.WithBad(err)}
+		invalid := protocol.Ignore(faults.WithBad(err))
 		setMeaning(r.Context(), invalid)
 		return invalid
 	}
@@ -56,15 +57,6 @@ type causedError struct{ cause, err error }
 
 func (e *causedError) Error() string   { return e.err.Error() }
 func (e *causedError) Unwrap() []error { return []error{e.cause, e.err} }
-
-type invalidRequestError struct{ error }
-
-func (e *invalidRequestError) Unwrap() error { return e.error }
-
-func ignoreInvalidRequest(_ context.Context, err error) (throttle.Outcome, bool) {
-	var invalid *invalidRequestError
-	return throttle.Ignored, errors.As(err, &invalid)
-}
 
 // malformed reports whether no server could be sent this request.
 func malformed(r *http.Request, err error) bool {

@@ -1,7 +1,6 @@
 package httpthrottle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -70,7 +69,7 @@ var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with 
 // [http.DefaultTransport]. NewTransport returns an error if a field of Throttle or Group is out of
 // range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
-	c.Throttle.Classify = throttle.First(protocol.OfAnswers(protocol.Reporting(c.Throttle.Classify)), ignoreInvalidRequest)
+	c.Throttle.Classify = protocol.Reporting(c.Throttle.Classify)
 	throttles, err := protocol.NewThrottles("httpthrottle: TransportConfig", c.Throttle, c.Group, c.Retry)
 	if err != nil {
 		return nil, err
@@ -87,7 +86,6 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	if c.Repeatable == nil {
 		c.Repeatable = isIdempotent
 	}
-	c.Throttle.Priorities = cmp.Or(c.Throttle.Priorities, throttle.StandardPriorities)
 	return &Transport{base: base, config: c, throttles: throttles}, nil
 }
 
@@ -116,13 +114,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx := r.Context()
 	p, set := t.priorityOf(ctx, r)
-	header := t.headerFor(r, p, set)
 	th := t.throttles.Of(t.config.Key(r))
 	if th == nil {
-		if !hasHeader(r.Header, header) {
-			r = withHeader(r.WithContext(ctx), header)
-		}
-		return t.base.RoundTrip(r)
+		return t.base.RoundTrip(withHeader(r.WithContext(ctx), t.headerFor(r, p, set)))
 	}
 	if retrier := t.throttles.RetrierOf(th); retrier != nil {
 		return t.retrying(th, retrier, r, p, set)
@@ -131,7 +125,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, _, err := t.exchange(th, call, r, header)
+	response, _, err := t.exchange(th, call, r, t.headerFor(r, p, set))
 	return response, err
 }
 

@@ -77,6 +77,7 @@
 //   - gives the handler a [Served] as its context;
 //   - records what [Served.Outcome] returns for the error of the handler.
 //
-// Both ask the Classify of their user with [OfAnswers]. Clients and servers meet in the context: a client
-// reports each call that is shed or rejected to the server whose request needed the call.
+// Both mark the end of a call that says nothing about capacity with [Ignore]. Clients and servers meet
+// in the context: a client reports each call that is shed or rejected to the server whose request needed
+// the call.
 package protocol

@@ -5,6 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
@@ -60,18 +63,26 @@ func ExampleArrivals() {
 	// Output: attempt 2 has priority low
 }
 
-// An error that means a lack of capacity is an answer. A panic and a caller that has disconnected are not, and
-// classify is not called for them.
-func ExampleOfAnswers() {
-	classify := protocol.OfAnswers(throttle.RejectIf(func(error) bool { return true }))
-	for _, err := range []error{errors.New("no capacity"), throttle.ErrPanicked, &protocol.AbandonedError{Cause: context.Canceled}} {
-		outcome, ok := classify(context.Background(), err)
-		fmt.Printf("%v: %v %t, disconnected %t\n", err, outcome, ok, protocol.IsDisconnected(err))
+// Classify decides about answers. A panic and a caller that has disconnected are none. The end of a call that
+// is marked with Ignore counts only if Classify says so.
+func ExampleIgnore() {
+	config := throttle.Config{Name: "orders", Classify: throttle.RejectIf(func(err error) bool {
+		return strings.HasPrefix(err.Error(), "orders")
+	})}
+	throttles := throttle.Must(protocol.NewThrottles("mythrottle: ClientConfig", config, throttle.GroupConfig{}, nil))
+	defer throttles.Group.Close()
+	for _, err := range []error{
+		errors.New("orders: no capacity"), protocol.Ignore(faults.Unavailable(0)), fmt.Errorf("orders: %w", throttle.ErrPanicked),
+		fmt.Errorf("orders: %w", &protocol.AbandonedError{Cause: context.Canceled}),
+	} {
+		outcome := throttles.Of("orders:443").Classify(context.Background(), err)
+		fmt.Printf("%v: %v, disconnected %t\n", err, outcome, protocol.IsDisconnected(err))
 	}
 	// Output:
-	// no capacity: rejected true, disconnected false
-	// throttle: function panicked: ignored false, disconnected false
-	// context canceled: ignored false, disconnected true
+	// orders: no capacity: rejected, disconnected false
+	// service temporarily unavailable: ignored, disconnected false
+	// orders: throttle: function panicked: ignored, disconnected false
+	// orders: context canceled: ignored, disconnected true
 }
 
 // The load reports of a calm server and of a full one, as they travel. GRPC adds the base64 itself.

@@ -39,6 +39,19 @@ func WithFault(err error, f throttle.Fault) error {
 	return err
 }
 
+// Ignore returns err wrapped, so that [Throttles] ignore the call, however late it was cancelled, unless
+// the Classify of their Config decides. The fault is that of err.
+func Ignore(err error) error { return &ignoredError{err} }
+
+type ignoredError struct{ error }
+
+func (e *ignoredError) Unwrap() error { return e.error }
+
+func isIgnored(err error) bool {
+	var ignored *ignoredError
+	return errors.As(err, &ignored)
+}
+
 // endedError is an error which means that a context has ended: the backend's or the caller's.
 type endedError struct {
 	error

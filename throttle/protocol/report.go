@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
@@ -32,19 +31,5 @@ func Reporting(classify throttle.Classifier) throttle.Classifier {
 			dependency.Report(ctx, err)
 		}
 		return o, ok
-	}
-}
-
-// OfAnswers returns classify, the Classify of a Config, for the errors of answers. It has no opinion on the
-// end of a call without one: a panic, or a caller that has disconnected. It returns nil for nil.
-func OfAnswers(classify throttle.Classifier) throttle.Classifier {
-	if classify == nil {
-		return nil
-	}
-	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
-		if errors.Is(err, throttle.ErrPanicked) || IsDisconnected(err) {
-			return throttle.Ignored, false
-		}
-		return classify(ctx, err)
 	}
 }

@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -36,7 +38,8 @@ type Throttles struct {
 
 // NewThrottles returns throttles with the Config c, or an error that names every field which is out of
 // range. Owner is the package and the struct of the fields Throttle, Group and Retry:
-// "grpcthrottle: ClientConfig". Without a retry.Config there are no retriers.
+// "grpcthrottle: ClientConfig". Without a retry.Config there are no retriers. The Classify of c is asked
+// about answers only: not about a panic, nor about a caller that has disconnected. See [Ignore], too.
 func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *retry.Config) (*Throttles, error) {
 	e := check.Errors{Owner: owner}
 	if err := c.Validate(); err != nil { // now, not with the first call
@@ -44,6 +47,7 @@ func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *re
 	}
 	retriers, err := newRetriers(owner, c.Name, r)
 	e.Add(err)
+	c.Classify = throttle.First(ofAnswers(c.Classify), throttle.IgnoreIf(isIgnored))
 	c.CanceledAfter = check.Default(c.CanceledAfter, CanceledAfter)
 	group, err := throttle.NewGroup(func(string) throttle.Config {
 		own := c
@@ -60,6 +64,19 @@ func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *re
 	}
 	c.Announce()
 	return &Throttles{Group: group, Retriers: retriers, name: c.Name}, nil
+}
+
+// ofAnswers returns classify for the errors of answers, or nil for nil.
+func ofAnswers(classify throttle.Classifier) throttle.Classifier {
+	if classify == nil {
+		return nil
+	}
+	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
+		if errors.Is(err, throttle.ErrPanicked) || IsDisconnected(err) {
+			return throttle.Ignored, false
+		}
+		return classify(ctx, err)
+	}
 }
 
 func newRetriers(owner, name string, c *retry.Config) (*retry.Group, error) {
