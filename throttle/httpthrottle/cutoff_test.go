@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func (u upload) send(t *testing.T, handle func(w http.ResponseWriter, r *http.Re
 	defer server.Close()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // a server that waits for more does not answer
@@ -66,6 +67,7 @@ func TestMiddleware_CutsOffAnUpload(t *testing.T) {
 	much := strings.Repeat("x", small/2)
 	length := func(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
 	const expect, chunked = "Expect: 100-continue\r\n", "Transfer-Encoding: chunked\r\n"
+	var uploads sync.WaitGroup // at the same time: a server waits before it closes a connection
 	polite := func(status int) string { return fmt.Sprintf(`%d "no\n" <nil>, close true, then EOF`, status) }
 	for name, c := range map[string]struct {
 		upload
@@ -83,28 +85,26 @@ func TestMiddleware_CutsOffAnUpload(t *testing.T) {
 		"413 at the end":        {upload{length(1), "1", "", false}, 413, `413 "no\n" <nil>, close false`},
 		"400, expect, the end":  {upload{length(1) + expect, "1", "", true}, 400, `400 "no\n" <nil>, close false`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // a server waits before it closes a connection
-			read := func(w http.ResponseWriter, r *http.Request, sent func()) {
-				body := r.Body
-				if !strings.Contains(name, "not at the limit") {
-					body = http.MaxBytesReader(w, body, 1)
-				}
-				_, err := io.ReadFull(body, make([]byte, 1))
-				equal(t, "error of the first part", err, nil)
-				sent()
-				_, _ = body.Read(make([]byte, 1))
-				http.Error(w, "no", c.status)
+		read := func(w http.ResponseWriter, r *http.Request, sent func()) {
+			body := r.Body
+			if !strings.Contains(name, "not at the limit") {
+				body = http.MaxBytesReader(w, body, 1)
 			}
-			equal(t, "net/http", c.send(t, read), c.want)
-			for _, after := range []time.Duration{0, -1} {
-				th := newThrottle(t, throttle.Config{})
-				serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{CanceledAfter: after})
-				got := c.send(t, func(w http.ResponseWriter, r *http.Request, sent func()) {
-					serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { read(w, r, sent) })).ServeHTTP(wrapped{w}, r)
-				})
-				equal(t, "middleware", got, c.want)
+			_, err := io.ReadFull(body, make([]byte, 1))
+			equal(t, name+": error of the first part", err, nil)
+			sent()
+			_, _ = body.Read(make([]byte, 1))
+			http.Error(w, "no", c.status)
+		}
+		uploads.Go(func() { equal(t, name+": net/http", c.send(t, read), c.want) })
+		for _, after := range []time.Duration{0, -1} {
+			th := newThrottle(t, throttle.Config{})
+			serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{CanceledAfter: after})
+			within := func(w http.ResponseWriter, r *http.Request, sent func()) {
+				serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { read(w, r, sent) })).ServeHTTP(wrapped{w}, r)
 			}
-		})
+			uploads.Go(func() { equal(t, name+": middleware", c.send(t, within), c.want) })
+		}
 	}
+	uploads.Wait()
 }

@@ -78,7 +78,7 @@ func Example_routes() {
 
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	for range 200 {
+	for range 50 {
 		_ = throttle.Must(http.Get(server.URL + "/reports")).Body.Close()
 	}
 	fmt.Println(throttle.Must(http.Get(server.URL + "/products/7")).Status)

@@ -40,59 +40,57 @@ func TestRetry_Bodies(t *testing.T) {
 		r.ContentLength = -1 // chunked
 		r.GetBody = func() (io.ReadCloser, error) { return open().(*os.File), nil }
 	}
-	for _, body := range []struct {
-		name  string
-		body  func() io.Reader
-		set   func(*http.Request)
-		again bool
-		want  []byte
-	}{
-		{"none", func() io.Reader { return nil }, nil, true, nil},
-		{"NoBody", func() io.Reader { return http.NoBody }, nil, true, nil},
-		{"empty string", func() io.Reader { return strings.NewReader("") }, nil, true, nil},
-		{"bytes.Reader", func() io.Reader { return bytes.NewReader(long) }, nil, true, long},
-		{"bytes.Buffer", func() io.Reader { return bytes.NewBuffer(bytes.Clone(long)) }, nil, true, long},
-		{"strings.Reader", func() io.Reader { return strings.NewReader(string(long)) }, nil, true, long},
-		{"expect", func() io.Reader { return bytes.NewReader(long) }, func(r *http.Request) { r.Header.Set("Expect", "100-continue") }, true, long},
-		{"file with GetBody", open, fromGetBody, true, long},
-		{"file", open, nil, false, long},
-		{"pipe", piped, nil, false, long},
-		{"reader", func() io.Reader { return io.MultiReader(bytes.NewReader(long)) }, nil, false, long},
+	var requests sync.WaitGroup // at the same time: a server waits before it closes a connection
+	for name, c := range map[string]uploaded{
+		"none":              {func() io.Reader { return nil }, nil, true, nil},
+		"empty string":      {func() io.Reader { return strings.NewReader("") }, nil, true, nil},
+		"bytes.Reader":      {func() io.Reader { return bytes.NewReader(long) }, nil, true, long},
+		"expect":            {func() io.Reader { return bytes.NewReader(long) }, func(r *http.Request) { r.Header.Set("Expect", "100-continue") }, true, long},
+		"file with GetBody": {open, fromGetBody, true, long},
+		"file":              {open, nil, false, long},
+		"pipe":              {piped, nil, false, long},
 	} {
 		for _, http2 := range []bool{false, true} {
 			for _, rejects := range []string{"after the body", "before the body", "by closing"} {
-				t.Run(body.name+"/"+rejects, func(t *testing.T) {
-					server := &rejecting{by: rejects}
-					at := serve(t, server, http2)
-					often := often()
-					often.Attempts = 6 // an attempt on a connection that closes may not arrive
-					transport := retrying(t, at.client.Transport, httpthrottle.TransportConfig{Retry: often})
-					r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, at.url, body.body())
-					if err != nil {
-						t.Fatal(err)
-					}
-					if body.set != nil {
-						body.set(r)
-					}
-					response, err := (&http.Client{Transport: transport}).Do(r)
-					if err == nil {
-						_, _ = io.Copy(io.Discard, response.Body)
-						_ = response.Body.Close()
-					}
-					attempts, accepted := 1, err == nil && response.StatusCode == http.StatusOK
-					if body.again {
-						attempts = 3
-					}
-					equal(t, "attempts", int(server.requests.Load()), attempts)
-					equal(t, "is accepted", accepted, body.again)
-					server.mu.Lock()
-					for _, got := range server.bodies {
-						equal(t, "the whole body has arrived", bytes.Equal(got, body.want), true)
-					}
-					server.mu.Unlock()
-				})
+				requests.Go(func() { c.send(t, name+" "+rejects, rejects, http2) })
 			}
 		}
+	}
+	requests.Wait()
+}
+
+type uploaded struct {
+	body  func() io.Reader
+	set   func(*http.Request)
+	again bool // it can be sent again
+	want  []byte
+}
+
+func (u uploaded) send(t *testing.T, name, rejects string, http2 bool) {
+	server := &rejecting{by: rejects}
+	at := serve(t, server, http2)
+	often := often()
+	often.Attempts = 6 // an attempt on a connection that closes may not arrive
+	transport := retrying(t, at.client.Transport, httpthrottle.TransportConfig{Retry: often})
+	r := throttle.Must(http.NewRequestWithContext(t.Context(), http.MethodPut, at.url, u.body()))
+	if u.set != nil {
+		u.set(r)
+	}
+	response, err := (&http.Client{Transport: transport}).Do(r)
+	if err == nil {
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+	}
+	attempts, accepted := 1, err == nil && response.StatusCode == http.StatusOK
+	if u.again {
+		attempts = 3
+	}
+	equal(t, name+": attempts", int(server.requests.Load()), attempts)
+	equal(t, name+": is accepted", accepted, u.again)
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	for _, got := range server.bodies {
+		equal(t, name+": the whole body has arrived", bytes.Equal(got, u.want), true)
 	}
 }
 
