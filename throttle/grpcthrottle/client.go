@@ -3,6 +3,7 @@ package grpcthrottle
 import (
 	"context"
 	"io"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -256,4 +257,17 @@ func (s *clientStream) end(err error) { s.record(clientOutcome(err, nil)) }
 func (s *clientStream) record(err error) {
 	protocol.Report(s.call.Context(), err)
 	s.call.Done(s.progress.outcome(err))
+}
+
+// answerTrailer receives the trailer of a call. A server may send its pushback there.
+type answerTrailer struct {
+	trailer metadata.MD
+	options [4]grpc.CallOption // space for the options of most calls
+}
+
+// with returns opts, an option that sets the trailer at the end of the call, and more options. It does not
+// change opts.
+func (a *answerTrailer) with(opts []grpc.CallOption, more ...grpc.CallOption) []grpc.CallOption {
+	all := append(append(a.options[:0], opts...), grpc.Trailer(&a.trailer))
+	return slices.Clip(append(all, more...))
 }

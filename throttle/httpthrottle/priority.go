@@ -62,6 +62,9 @@ func (m *middleware) receive(r *http.Request) incoming {
 	ctx := r.Context()
 	p, trusted := protocol.Accept(peerContext{r}, m.Trust, r.Header[PriorityHeader])
 	in := incoming{ctx: ctx, fixed: trusted}
+	if trusted {
+		in.header = protocol.Word(p)
+	}
 	if own, ok := protocol.Priority(ctx); ok {
 		in.priority, in.fixed = own, true
 	} else {
@@ -72,9 +75,6 @@ func (m *middleware) receive(r *http.Request) incoming {
 	}
 	if m.Tenant != nil {
 		in.ctx = throttle.WithTenant(in.ctx, m.Tenant(r))
-	}
-	if trusted {
-		in.header = protocol.Word(in.priority)
 	}
 	return in
 }

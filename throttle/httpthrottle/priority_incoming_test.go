@@ -31,7 +31,7 @@ func TestPriority_Incoming(t *testing.T) {
 		"trusted, repeated":  {t.Context(), asking, []string{"important", "important"}, throttle.Medium, "[]"},
 		"untrusted":          {t.Context(), wary, []string{"high"}, throttle.Low, "[]"},
 		"zero":               {t.Context(), httpthrottle.MiddlewareConfig{}, []string{"high"}, throttle.Medium, "[]"},
-		"context, trusted":   {important, asking, []string{"low"}, throttle.Important, "[important]"},
+		"context, trusted":   {important, asking, []string{"low"}, throttle.Important, "[low]"},
 		"context, untrusted": {important, wary, []string{"high"}, throttle.Important, "[]"},
 	} {
 		r := incoming(c.ctx)

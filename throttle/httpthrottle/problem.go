@@ -141,3 +141,8 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int) {
 func withJitter(seconds int) int {
 	return seconds + rand.IntN(seconds/2+1)
 }
+
+// wholeSeconds rounds a delay up to seconds, at least 1. With 0 the caller would return at once.
+func wholeSeconds(d time.Duration) int {
+	return int(max(0, d-1)/time.Second) + 1
+}
