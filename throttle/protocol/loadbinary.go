@@ -29,27 +29,17 @@ const (
 // FormatBinaryLoad returns a report as the value of a [LoadTrailer]. GRPC encodes it in base64.
 func FormatBinaryLoad(r throttle.LoadReport) string {
 	b := make([]byte, 0, 128)
-	if u := utilizationOf(&r); u > 0 {
-		b = appendDouble(append(b, keyUtilization), u)
-	}
-	b = appendMetric(b, overloadedMetric, "", numberOf(r.Overloaded))
-	if n := answersOf(&r); n > 1 {
-		b = appendMetric(b, answersMetric, "", n)
-	}
-	for p, share := range r.Shed {
-		if share = shareOf(share); share > 0 {
-			b = appendMetric(b, shedMetric, throttle.Priority(p).String(), share)
+	eachMetric(&r, func(name, word string, x float64) {
+		if name == "" {
+			b = appendDouble(append(b, keyUtilization), x)
+			return
 		}
-	}
+		n := len(name) + len(word) // less than 100
+		b = append(b, keyNamedMetrics, byte(n+11), keyName, byte(n))
+		b = append(append(b, name...), word...)
+		b = appendDouble(append(b, keyValue), x)
+	})
 	return string(b)
-}
-
-// appendMetric appends an entry of named_metrics. Its name has two parts, and less than 100 bytes.
-func appendMetric(b []byte, name, rest string, x float64) []byte {
-	n := len(name) + len(rest)
-	b = append(b, keyNamedMetrics, byte(n+11), keyName, byte(n))
-	b = append(append(b, name...), rest...)
-	return appendDouble(append(b, keyValue), x)
 }
 
 func appendDouble(b []byte, x float64) []byte {

@@ -38,25 +38,40 @@ const (
 //
 //	TEXT application_utilization=2,named_metrics.spillway.overloaded=1,named_metrics.spillway.shed.low=0.75
 func FormatLoad(r throttle.LoadReport) string {
-	text := append(make([]byte, 0, 128), "TEXT "...)
-	if u := utilizationOf(&r); u > 0 {
-		text = append(text, applicationUtilization+"="...)
-		text = append(appendNumber(text, u), ',')
+	text := append(make([]byte, 0, 128), "TEXT"...)
+	separator := byte(' ')
+	eachMetric(&r, func(name, word string, x float64) {
+		text = append(text, separator)
+		if name == "" {
+			text = append(text, applicationUtilization...)
+		} else {
+			text = append(append(append(text, namedMetrics...), name...), word...)
+		}
+		text = strconv.AppendFloat(append(text, '='), x, 'f', -1, 64)
+		separator = ','
+	})
+	return string(text)
+}
+
+// eachMetric calls f with the metrics of a report, in the order in which they are sent. A name has two
+// parts; that of the utilization is empty.
+func eachMetric(r *throttle.LoadReport, f func(name, word string, x float64)) {
+	if u := rounded(min(r.Utilization, mostUtilization)); u > 0 {
+		f("", "", u)
 	}
-	text = append(text, namedMetrics+overloadedMetric+"="...)
-	text = appendNumber(text, numberOf(r.Overloaded))
-	if n := answersOf(&r); n > 1 {
-		text = append(text, ","+namedMetrics+answersMetric+"="...)
-		text = appendNumber(text, n)
+	overloaded := 0.0
+	if r.Overloaded {
+		overloaded = 1
+	}
+	f(overloadedMetric, "", overloaded)
+	if n := min(r.Answers, mostAnswers); n > 1 {
+		f(answersMetric, "", float64(n))
 	}
 	for p, share := range r.Shed {
-		if share = shareOf(share); share > 0 {
-			text = append(text, ","+namedMetrics+shedMetric...)
-			text = append(text, throttle.Priority(p).String()...)
-			text = appendNumber(append(text, '='), share)
+		if share > 0 { // one that is not 0 is sent as such
+			f(shedMetric, throttle.Priority(p).String(), rounded(min(max(share, 1.0/loadUnit), 1)))
 		}
 	}
-	return string(text)
 }
 
 // ParseLoad returns the report in the values of a [LoadHeader], in the forms TEXT, JSON or BIN. It returns
@@ -187,20 +202,6 @@ func (l *loadParser) set(name string, x float64) {
 	l.seen |= 1 << bit
 }
 
-func utilizationOf(r *throttle.LoadReport) float64 {
-	return rounded(min(r.Utilization, mostUtilization))
-}
-
-func answersOf(r *throttle.LoadReport) float64 { return float64(min(r.Answers, mostAnswers)) }
-
-// shareOf returns a share to send. One that is not 0 is sent as such.
-func shareOf(share float64) float64 {
-	if share > 0 {
-		return rounded(min(max(share, 1.0/loadUnit), 1))
-	}
-	return 0
-}
-
 // rounded returns x in thousandths, and 0 for a negative number or NaN.
 func rounded(x float64) float64 {
 	if x > 0 {
@@ -208,12 +209,3 @@ func rounded(x float64) float64 {
 	}
 	return 0
 }
-
-func numberOf(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-func appendNumber(text []byte, x float64) []byte { return strconv.AppendFloat(text, x, 'f', -1, 64) }
