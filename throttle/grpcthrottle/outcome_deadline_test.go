@@ -32,12 +32,10 @@ func TestOutcome_Deadline(t *testing.T) {
 	}{
 		"deadline":                      {timeout: 500 * ms, want: "rejected/timeout"},
 		"a shed inside":                 {timeout: 500 * ms, own: throttle.ErrShed, want: "ignored/shed"},
-		"canceled a little before":      {timeout: 500 * ms, cancel: 475 * ms, want: "rejected/timeout"},
 		"Classify about a deadline":     {config: acceptLate, timeout: 500 * ms, want: "accepted/timeout"},
 		"canceled":                      {cancel: 500 * ms, want: "ignored/canceled"},
 		"canceled, an answer":           {cancel: 500 * ms, own: faults.Unavailable(0), want: "rejected/canceled"},
 		"canceled late":                 {cancel: time.Second, want: "rejected/canceled"},
-		"canceled late, off":            {config: throttle.Config{CanceledAfter: -1}, cancel: time.Second, want: "ignored/canceled"},
 		"Classify about a cancellation": {config: rejectCanceled, cancel: 500 * ms, want: "ignored/canceled"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -149,31 +149,6 @@ func withoutOnFinish(
 	return streamer(ctx, d, cc, method)
 }
 
-// A stream that ends with a wrapped status has the outcome of the status.
-func TestOutcome_WrappedStatus(t *testing.T) {
-	client := newClient(t, grpcthrottle.ClientConfig{})
-	own := errors.Join(io.EOF, status.Error(codes.NotFound, "so it is"))
-	s, err := client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
-		func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-			return ending{err: own}, nil
-		})
-	must(t, err)
-	if err := s.RecvMsg(new(text)); err != own { //nolint:errorlint // it is handed on as it is
-		t.Errorf("got %v want the very error", err)
-	}
-	if got := endedOf(member(t, client.Group(), "")); got != "1 accepted/missing" {
-		t.Errorf("got %s want the outcome of the status", got)
-	}
-}
-
-type ending struct {
-	grpc.ClientStream
-
-	err error
-}
-
-func (e ending) RecvMsg(any) error { return e.err }
-
 // A server whose handler passes on the failure of its backend has capacity. So the throttle ignores the answer.
 func TestOutcome_Dependency(t *testing.T) {
 	unavailable := status.Error(codes.Unavailable, "no room")

@@ -104,20 +104,6 @@ func TestFailure_givenUp(t *testing.T) {
 	}
 }
 
-func TestTimeoutOfTheClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			//lint:ignore SA1019 http.Client sets it
-			<-r.Cancel //nolint:staticcheck // http.Client sets it
-			return nil, errPlain
-		}), httpthrottle.TransportConfig{})
-		_, err := (&http.Client{Transport: transport, Timeout: time.Second}).Do(get(t.Context())) //nolint:bodyclose // there is none
-		var timeout net.Error
-		equal(t, "error is a timeout", errors.As(err, &timeout) && timeout.Timeout(), true)
-		equal(t, "books", books(throttleOf(t, transport, host)), "1 medium rejected/timeout")
-	})
-}
-
 func TestFailure_MalformedRequests(t *testing.T) {
 	base := dialer(func() (net.Conn, error) {
 		t.Error("got a connection asked for, want the request refused")

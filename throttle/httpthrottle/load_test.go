@@ -24,20 +24,14 @@ func TestMiddleware_Tell(t *testing.T) {
 	tell := func(to bool) func(*http.Request) bool { return func(*http.Request) bool { return to } }
 	for name, c := range map[string]struct {
 		config httpthrottle.MiddlewareConfig
-		word   string // in the PriorityHeader
-		mode   throttle.Mode
 		want   string
 	}{
-		"default":          {},
-		"trusted":          {config: httpthrottle.MiddlewareConfig{Trust: trusting(true)}, want: calmLoad},
-		"a stranger":       {config: httpthrottle.MiddlewareConfig{Trust: trusting(false)}},
-		"trusted, word":    {config: httpthrottle.MiddlewareConfig{Trust: trusting(true)}, word: "low", want: calmLoad},
-		"a stranger, word": {config: httpthrottle.MiddlewareConfig{Trust: trusting(false)}, word: "low"},
-		"Tell":             {config: httpthrottle.MiddlewareConfig{Trust: trusting(false), Tell: tell(true)}, want: calmLoad},
-		"Tell not":         {config: httpthrottle.MiddlewareConfig{Trust: trusting(true), Tell: tell(false)}},
-		"exempt":           {config: httpthrottle.MiddlewareConfig{Tell: tell(true), Exempt: tell(true)}},
-		"shadow":           {config: httpthrottle.MiddlewareConfig{Tell: tell(true)}, mode: throttle.ModeShadow},
-		"off":              {config: httpthrottle.MiddlewareConfig{Tell: tell(true)}, mode: throttle.ModeOff},
+		"default":    {},
+		"trusted":    {httpthrottle.MiddlewareConfig{Trust: trusting(true)}, calmLoad},
+		"a stranger": {httpthrottle.MiddlewareConfig{Trust: trusting(false)}, ""},
+		"Tell":       {httpthrottle.MiddlewareConfig{Trust: trusting(false), Tell: tell(true)}, calmLoad},
+		"Tell not":   {httpthrottle.MiddlewareConfig{Trust: trusting(true), Tell: tell(false)}, ""},
+		"exempt":     {httpthrottle.MiddlewareConfig{Tell: tell(true), Exempt: tell(true)}, ""},
 	} {
 		for how, handler := range map[string]http.HandlerFunc{
 			"no write": func(http.ResponseWriter, *http.Request) {},
@@ -49,11 +43,7 @@ func TestMiddleware_Tell(t *testing.T) {
 				w.WriteHeader(http.StatusOK)
 			},
 		} {
-			r := incoming(t.Context())
-			if c.word != "" {
-				r.Header.Set(httpthrottle.PriorityHeader, c.word)
-			}
-			w := served(newThrottle(t, throttle.Config{Mode: c.mode}), c.config, r, handler)
+			w := served(newThrottle(t, throttle.Config{}), c.config, incoming(t.Context()), handler)
 			equal(t, name+", "+how, strings.Join(w.Header()[protocol.LoadHeader], "|"), c.want)
 		}
 	}

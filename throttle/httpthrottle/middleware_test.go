@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -83,14 +82,6 @@ func TestMiddleware_Panic(t *testing.T) {
 		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
-	th := newThrottle(t, throttle.Config{})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(http.ResponseWriter, *http.Request) { runtime.Goexit() })
-	}()
-	<-gone
-	equal(t, "Goexit", books(th), "1 medium ignored/panic")
 }
 
 func routes() *throttle.Group {

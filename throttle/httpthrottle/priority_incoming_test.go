@@ -30,7 +30,6 @@ func TestPriority_Incoming(t *testing.T) {
 		"trusted, too high":  {t.Context(), asking, []string{"high"}, throttle.Important, "[important]"},
 		"trusted, repeated":  {t.Context(), asking, []string{"important", "important"}, throttle.Medium, "[]"},
 		"untrusted":          {t.Context(), wary, []string{"high"}, throttle.Low, "[]"},
-		"zero":               {t.Context(), httpthrottle.MiddlewareConfig{}, []string{"high"}, throttle.Medium, "[]"},
 		"context, trusted":   {important, asking, []string{"low"}, throttle.Important, "[low]"},
 		"context, untrusted": {important, wary, []string{"high"}, throttle.Important, "[]"},
 	} {

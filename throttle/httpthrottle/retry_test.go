@@ -208,11 +208,9 @@ func TestRetry_Middleware(t *testing.T) {
 		number   int
 		want     throttle.Priority
 	}{
-		"first":     {trusted, nil, "", 1, throttle.Medium},
 		"lowered":   {trusted, []string{"2"}, "", 2, throttle.Low},
 		"trusted":   {trusted, []string{"2"}, "high", 2, throttle.High},
 		"untrusted": {throttle.Trust{}, []string{"2"}, "high", 2, throttle.Low},
-		"not valid": {trusted, []string{"+2"}, "", 1, throttle.Medium},
 		"twice":     {trusted, []string{"2", "3"}, "", 1, throttle.Medium},
 	} {
 		arrived := 0

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -253,20 +252,6 @@ func TestPanicsGoOnUp(t *testing.T) {
 		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
-}
-
-func TestGoexitEndsTheCall(t *testing.T) {
-	transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		runtime.Goexit()
-		return nil, nil
-	}), httpthrottle.TransportConfig{})
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		_, _ = transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
-	}()
-	<-gone
-	equal(t, "books", books(throttleOf(t, transport, host)), "1 medium ignored/panic")
 }
 
 // A base may answer with another request than it was given, such as one that a cache remembers. It stays.

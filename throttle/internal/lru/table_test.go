@@ -50,11 +50,3 @@ func TestTable_findWhileTheListChanges(t *testing.T) {
 		t.Errorf("got entry %v after it was removed, want nil", e)
 	}
 }
-
-func TestTable_buckets(t *testing.T) {
-	for entries, want := range map[int]int{1: 1, 2: 2, 3: 4, 1000: 1024, 1024: 1024, maxBuckets + 1: maxBuckets, 1 << 62: maxBuckets} {
-		if got := len(newTable[int](entries).buckets); got != want {
-			t.Errorf("buckets for %d entries: got %d want %d", entries, got, want)
-		}
-	}
-}
