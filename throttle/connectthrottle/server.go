@@ -59,6 +59,7 @@ type ServerConfig struct {
 type Server struct {
 	throttles *protocol.Throttles
 	config    ServerConfig // with its defaults
+	receiver  protocol.Receiver[RPC]
 	loads     protocol.Loads
 }
 
@@ -82,24 +83,15 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
-	return &Server{throttles: t, config: c}, nil
+	return &Server{throttles: t, config: c, receiver: protocol.Receiver[RPC]{
+		Throttle: func(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(c.Key(ctx, rpc)) },
+		Exempt:   c.Exempt, Priority: c.Priority, Tenant: c.Tenant,
+	}}, nil
 }
 
 // HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
 func HealthCheck(_ context.Context, rpc RPC) bool {
 	return strings.HasPrefix(rpc.Spec.Procedure, "/grpc.health.v1.Health/")
-}
-
-// exempts reports whether a call is served without a decision of t. It counts the call.
-func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
-	if t == nil {
-		return true
-	}
-	exempt := s.config.Exempt(ctx, rpc)
-	if exempt {
-		t.Exempt()
-	}
-	return exempt
 }
 
 // Group returns the throttles by key, for Stats and Tune.
@@ -131,9 +123,8 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if rpc.Spec.IsClient {
 			return next(ctx, req)
 		}
-		ctx, p := s.receive(ctx, rpc, req.Header())
-		t := s.throttles.Of(s.config.Key(ctx, rpc))
-		if s.exempts(ctx, t, rpc) {
+		ctx, t, p := s.receive(ctx, rpc, req.Header())
+		if t == nil {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
 		}
@@ -162,9 +153,8 @@ func (serverInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) c
 func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		rpc := RPC{Spec: conn.Spec(), Peer: conn.Peer()}
-		ctx, p := s.receive(ctx, rpc, conn.RequestHeader())
-		t := s.throttles.Of(s.config.Key(ctx, rpc))
-		if s.exempts(ctx, t, rpc) {
+		ctx, t, p := s.receive(ctx, rpc, conn.RequestHeader())
+		if t == nil {
 			return s.answer(next(ctx, conn))
 		}
 		throttle.YieldProcessor()
@@ -183,19 +173,11 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 	}
 }
 
-// receive returns the priority of an incoming call, and a context that carries it.
-func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, throttle.Priority) {
-	if s.config.Tenant != nil {
-		ctx = throttle.WithTenant(ctx, s.config.Tenant(ctx, rpc))
-	}
+// receive returns the throttle of an incoming call, or nil if it passes none, its priority, and the context
+// for its handler.
+func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, *throttle.Throttle, throttle.Priority) {
 	p, trusted := accept(ctx, s.config.Trust, h)
-	if earlier, ok := protocol.Priority(ctx); ok {
-		return ctx, earlier
-	}
-	if !trusted && s.config.Priority != nil {
-		p = s.config.Priority(ctx, rpc)
-	}
-	return throttle.WithPriority(ctx, p), p
+	return s.receiver.Receive(ctx, rpc, p, trusted, 1)
 }
 
 // answer returns the error to send for that of a handler or of a call that was not made.

@@ -69,9 +69,9 @@ type ServerConfig struct {
 type Server struct {
 	throttles *protocol.Throttles
 	config    ServerConfig // with its defaults
+	receiver  protocol.Receiver[RPC]
 	loads     loadTrailers
 	answer    *shedAnswer
-	arrivals  protocol.Arrivals
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -93,8 +93,15 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if peer := c.Trust.Peer; c.Tell == nil && peer != nil {
 		c.Tell = func(ctx context.Context, _ RPC) bool { return peer(ctx) }
 	}
+	if c.RetryHooks.Arrived == nil {
+		c.RetryHooks = retry.DefaultHooks()
+	}
 	return &Server{
-		throttles: t, config: c, answer: newShedAnswer(c.RetryAfter, c.Pushback), arrivals: protocol.NewArrivals(c.LowerRetries, c.RetryHooks),
+		throttles: t, config: c, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+		receiver: protocol.Receiver[RPC]{
+			Throttle: func(ctx context.Context, rpc RPC) *throttle.Throttle { return t.Of(c.Key(ctx, rpc)) },
+			Exempt:   c.Exempt, Priority: c.Priority, Tenant: c.Tenant, LowerRetries: c.LowerRetries, Arrived: c.RetryHooks.Arrived,
+		},
 	}, nil
 }
 
@@ -119,18 +126,6 @@ func HealthCheck(_ context.Context, rpc RPC) bool {
 	return strings.HasPrefix(rpc.Method, "/grpc.health.v1.Health/")
 }
 
-// exempts reports whether a call is served without a decision of t. It counts the call.
-func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
-	if t == nil {
-		return true
-	}
-	exempt := s.config.Exempt(ctx, rpc)
-	if exempt {
-		t.Exempt()
-	}
-	return exempt
-}
-
 // Group returns the throttles by key, for Stats and Tune.
 func (s *Server) Group() *throttle.Group { return s.throttles.Group }
 
@@ -149,7 +144,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		rpc := RPC{Method: info.FullMethod}
 		ctx, t, p := s.receive(ctx, rpc)
 		setTrailer := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
-		if s.exempts(ctx, t, rpc) {
+		if t == nil {
 			resp, err := handler(ctx, req)
 			return resp, s.answer.to(err, setTrailer)
 		}
@@ -181,7 +176,7 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		rpc := RPC{Method: info.FullMethod, Stream: true}
 		ctx, t, p := s.receive(ss.Context(), rpc)
 		stream := &serverStream{ServerStream: ss, ctx: ctx}
-		if s.exempts(ctx, t, rpc) {
+		if t == nil {
 			return s.answer.to(handler(srv, stream), ss.SetTrailer)
 		}
 		throttle.YieldProcessor()
@@ -199,24 +194,9 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 	}
 }
 
-// receive returns the throttle of an incoming call, its priority, and a context that carries it. The
-// throttle is nil if the server is closed.
+// receive returns the throttle of an incoming call, or nil if it passes none, its priority, and the context
+// for its handler.
 func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, *throttle.Throttle, throttle.Priority) {
-	if s.config.Tenant != nil {
-		ctx = throttle.WithTenant(ctx, s.config.Tenant(ctx, rpc))
-	}
-	ctx, p, fixed := accept(ctx, s.config.Trust)
-	if earlier, ok := protocol.Priority(ctx); ok {
-		p, fixed = earlier, true
-	} else {
-		if !fixed && s.config.Priority != nil {
-			p = s.config.Priority(ctx, rpc)
-		}
-		ctx = throttle.WithPriority(ctx, p)
-	}
-	t := s.throttles.Of(s.config.Key(ctx, rpc))
-	if number := attemptOf(ctx); number > 1 && t != nil {
-		ctx, p = s.arrivals.Arrive(ctx, t, number, p, fixed)
-	}
-	return ctx, t, p
+	ctx, p, trusted := accept(ctx, s.config.Trust)
+	return s.receiver.Receive(ctx, rpc, p, trusted, attemptOf(ctx))
 }

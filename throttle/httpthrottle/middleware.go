@@ -1,7 +1,9 @@
 package httpthrottle
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -128,61 +130,72 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	}
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, protocol.CanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(protocol.RetryAfter, min(c.RetryAfter, protocol.MaxDelay))
-	arrivals := protocol.NewArrivals(c.LowerRetries, c.RetryHooks)
-	throttles, loads := &protocol.Throttles{Group: c.Group}, &protocol.Loads{}
+	if c.RetryHooks.Arrived == nil {
+		c.RetryHooks = retry.DefaultHooks()
+	}
+	receiver, loads := receiverOf(t, &c), &protocol.Loads{}
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, loads: loads, arrivals: arrivals, base: time.Now(), next: next}
+		return &middleware{MiddlewareConfig: c, receiver: receiver, loads: loads, base: time.Now(), next: next}
 	}
 }
 
 type middleware struct {
 	MiddlewareConfig
-	throttle  *throttle.Throttle  // nil with a Group
-	throttles *protocol.Throttles // of the Group
-	loads     *protocol.Loads
-	arrivals  protocol.Arrivals
-	base      time.Time // of the times of its requests
-	next      http.Handler
+	receiver *protocol.Receiver[*http.Request]
+	loads    *protocol.Loads
+	base     time.Time // of the times of its requests
+	next     http.Handler
+}
+
+func receiverOf(t *throttle.Throttle, c *MiddlewareConfig) *protocol.Receiver[*http.Request] {
+	throttles, key := &protocol.Throttles{Group: c.Group}, c.Key
+	throttleOf := func(r *http.Request) *throttle.Throttle {
+		if t != nil {
+			return t
+		}
+		return throttles.Of(key(r))
+	}
+	return &protocol.Receiver[*http.Request]{
+		Throttle: withContext(throttleOf), Exempt: withContext(c.Exempt), Priority: withContext(c.Priority),
+		Tenant: withContext(c.Tenant), LowerRetries: c.LowerRetries, Arrived: c.RetryHooks.Arrived,
+	}
+}
+
+// withContext returns f with a context that it does not need. It returns nil for nil.
+func withContext[T any](f func(*http.Request) T) func(context.Context, *http.Request) T {
+	if f == nil {
+		return nil
+	}
+	return func(_ context.Context, r *http.Request) T { return f(r) }
 }
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t := m.throttle
+	p, trusted := protocol.Accept(peerContext{r}, m.Trust, r.Header[PriorityHeader])
+	header := ""
+	if trusted {
+		header = protocol.Word(p)
+	}
+	ctx, t, p := m.receiver.Receive(r.Context(), r, p, trusted, attemptOf(r.Header))
 	if t == nil {
-		t = m.throttles.Of(m.Key(r))
-	}
-	if t == nil { // the group is closed
-		m.unthrottled(w, r)
+		served := withHeader(r.WithContext(ctx), header)
+		defer copyResults(r, served)
+		m.next.ServeHTTP(w, served)
 		return
-	}
-	if m.Exempt(r) {
-		t.Exempt()
-		m.next.ServeHTTP(w, r)
-		return
-	}
-	in := m.receive(r)
-	if number := attemptOf(r.Header); number > 1 {
-		in.ctx, in.priority = m.arrivals.Arrive(in.ctx, t, number, in.priority, in.fixed)
 	}
 	if r.ProtoMajor > 1 {
 		throttle.YieldProcessor()
 	}
-	call, err := t.AdmitLocal(in.ctx, in.priority)
+	call, err := t.AdmitLocal(ctx, p)
+	load := m.tellLoad(t, r)
 	if err != nil {
-		m.tellLoad(t, r).set(w.Header(), true)
+		load.set(w.Header(), true)
 		m.refuse(w, r, err)
 		return
 	}
-	m.serve(w, r, call, in.header, m.tellLoad(t, r))
-}
-
-func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
-	in := m.receive(r)
-	served := withHeader(r.WithContext(in.ctx), in.header)
-	defer copyResults(r, served)
-	m.next.ServeHTTP(w, served)
+	m.serve(w, r, call, header, load)
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string, load loadHeader) {
@@ -219,7 +232,8 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() == nil:
 		status = http.StatusInternalServerError // a mistake in the program: a retry does not help
 	}
-	setRetryHeaders(w.Header(), status, withJitter(wholeSeconds(m.RetryAfter)))
+	seconds := wholeSeconds(m.RetryAfter)
+	setRetryHeaders(w.Header(), status, seconds+rand.IntN(seconds/2+1))
 	if m.Problem != nil {
 		m.Problem(w, r, err)
 		return

@@ -48,37 +48,6 @@ func (c peerContext) Value(key any) any {
 	return c.request.Context().Value(key)
 }
 
-// incoming is the priority of a request that a server received.
-type incoming struct {
-	ctx      context.Context // carries the priority and the tenant
-	priority throttle.Priority
-	header   string // value of the PriorityHeader that the handler sees; empty: no header
-	fixed    bool   // an outer handler or a trusted sender named the priority
-}
-
-// receive returns the priority of a request: the context's, else a trusted sender's, else that of
-// the Priority function, else the Default.
-func (m *middleware) receive(r *http.Request) incoming {
-	ctx := r.Context()
-	p, trusted := protocol.Accept(peerContext{r}, m.Trust, r.Header[PriorityHeader])
-	in := incoming{ctx: ctx, fixed: trusted}
-	if trusted {
-		in.header = protocol.Word(p)
-	}
-	if own, ok := protocol.Priority(ctx); ok {
-		in.priority, in.fixed = own, true
-	} else {
-		if !trusted && m.Priority != nil {
-			p = m.Priority(r)
-		}
-		in.ctx, in.priority = throttle.WithPriority(ctx, p), p
-	}
-	if m.Tenant != nil {
-		in.ctx = throttle.WithTenant(in.ctx, m.Tenant(r))
-	}
-	return in
-}
-
 func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
 	if p, set = protocol.Priority(ctx); set || t.config.Priority == nil {
 		return p, set

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -135,11 +134,6 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte(text)) // an error means that the client disconnected
 	}
-}
-
-// withJitter adds a random number of seconds, at most half as many.
-func withJitter(seconds int) int {
-	return seconds + rand.IntN(seconds/2+1)
 }
 
 // wholeSeconds rounds a delay up to seconds, at least 1. With 0 the caller would return at once.

@@ -198,8 +198,10 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A server counts the retries that senders mark. Package protocol decides about their priority.
+// A server counts the retries that senders mark, here by the default hooks. Package protocol decides about
+// their priority.
 func TestRetry_Middleware(t *testing.T) {
+	t.Cleanup(func() { retry.SetDefaultHooks(retry.Hooks{}) })
 	trusted := throttle.Trust{Peer: func(context.Context) bool { return true }}
 	for name, tt := range map[string]struct {
 		trust    throttle.Trust
@@ -214,9 +216,8 @@ func TestRetry_Middleware(t *testing.T) {
 		"twice":     {trusted, []string{"2", "3"}, "", 1, throttle.Medium},
 	} {
 		arrived := 0
-		config := httpthrottle.MiddlewareConfig{
-			LowerRetries: true, Trust: tt.trust, RetryHooks: retry.Hooks{Arrived: func(context.Context, retry.ArrivalEvent) { arrived++ }},
-		}
+		retry.SetDefaultHooks(retry.Hooks{Arrived: func(context.Context, retry.ArrivalEvent) { arrived++ }})
+		config := httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: tt.trust}
 		r := incoming(t.Context())
 		r.Header[httpthrottle.AttemptHeader] = tt.attempt
 		if tt.priority != "" {

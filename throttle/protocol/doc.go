@@ -72,8 +72,8 @@
 //
 // A server:
 //
-//   - takes the priority from [Priority], else from [Accept];
-//   - counts retries with [Arrivals];
+//   - gives the words of a call to [Accept], and the result to its [Receiver];
+//   - asks the throttle that [Receiver.Receive] returns;
 //   - gives the handler a [Served] as its context;
 //   - records what [Served.Outcome] returns for the error of the handler.
 //

@@ -51,16 +51,23 @@ func Example() {
 	// the throttle of the server counts: ignored
 }
 
-// A server that gives retries a lower priority than first attempts. The sender marks the attempt by a field.
-func ExampleArrivals() {
-	t := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
-	arrivals := protocol.NewArrivals(true, retry.Hooks{})
-	ctx, p := context.Background(), throttle.Medium
-	if number := protocol.ParseAttempt("2"); number > 1 {
-		ctx, p = arrivals.Arrive(ctx, t, number, p, false)
+// A server that gives retries a lower priority than first attempts. A call is the number of its attempt here.
+func ExampleReceiver() {
+	throttles := throttle.Must(protocol.NewThrottles("mythrottle: ServerConfig", throttle.Config{Name: "shop"}, throttle.GroupConfig{}, nil))
+	defer throttles.Group.Close()
+	receiver := protocol.Receiver[string]{
+		Throttle:     func(context.Context, string) *throttle.Throttle { return throttles.Of("/orders") },
+		Exempt:       func(context.Context, string) bool { return false },
+		LowerRetries: true,
 	}
-	fmt.Println("attempt", retry.FromContext(ctx).Number, "has priority", p)
-	// Output: attempt 2 has priority low
+	for _, call := range []string{"1", "2"} {
+		p, trusted := protocol.Accept(context.Background(), throttle.Trust{}, nil)
+		ctx, t, p := receiver.Receive(context.Background(), call, p, trusted, protocol.ParseAttempt(call))
+		fmt.Println("attempt", retry.FromContext(ctx).Number, "has priority", p, "at the throttle", t.Name())
+	}
+	// Output:
+	// attempt 1 has priority medium at the throttle shop
+	// attempt 2 has priority low at the throttle shop
 }
 
 // Classify decides about answers. A panic and a caller that has disconnected are none. The end of a call that
