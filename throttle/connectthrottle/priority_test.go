@@ -42,7 +42,9 @@ func TestPriority_Incoming(t *testing.T) {
 			{"trusted", []string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, throttle.Low, throttle.Important, "important"},
 			{"repeated", []string{"high", "high"}, throttle.Trust{Peer: trusted, Default: throttle.Low}, 0, throttle.Low, ""},
 		} {
-			config := connectthrottle.ServerConfig{Trust: tt.trust}
+			config := connectthrottle.ServerConfig{Trust: tt.trust, Tenant: func(_ context.Context, rpc connectthrottle.RPC) string {
+				return "of " + rpc.Spec.Procedure
+			}}
 			if tt.priority != throttle.High {
 				config.Priority = func(context.Context, connectthrottle.RPC) throttle.Priority { return tt.priority }
 			}
@@ -51,8 +53,8 @@ func TestPriority_Incoming(t *testing.T) {
 				if got := throttle.PriorityFromContext(ctx, 15); got != tt.want {
 					t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
 				}
-				if got := h.Get(connectthrottle.PriorityHeader); got != tt.header {
-					t.Errorf("%s: got header %q want %q", tt.name, got, tt.header)
+				if got, of := h.Get(connectthrottle.PriorityHeader), throttle.TenantFromContext(ctx); got != tt.header || of != "of "+procedure {
+					t.Errorf("%s: got header %q and tenant %q want %q", tt.name, got, of, tt.header)
 				}
 				return nil
 			}, serving), protocol)

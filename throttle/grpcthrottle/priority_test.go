@@ -29,13 +29,13 @@ func TestServer_priority(t *testing.T) {
 		"trusted":           {t.Context(), "low", peer(true), medium, throttle.Low, "[low]"},
 		"above the ceiling": {t.Context(), "high", peer(true), nil, throttle.Important, "[important]"},
 		"not trusted":       {t.Context(), "high", peer(false), medium, throttle.Medium, "[]"},
-		"earlier":           {high, "", peer(true), medium, throttle.High, "[]"},
 		"earlier, trusted":  {high, "medium", peer(true), medium, throttle.High, "[medium]"},
 	} {
 		server := newServer(t, grpcthrottle.ServerConfig{
-			Priority: c.choose, Trust: throttle.Trust{Peer: c.peer, Ceiling: throttle.Important, Default: throttle.Low},
+			Priority: c.choose, Tenant: func(_ context.Context, rpc grpcthrottle.RPC) string { return "of " + rpc.Method },
+			Trust: throttle.Trust{Peer: c.peer, Ceiling: throttle.Important, Default: throttle.Low},
 		})
-		md := metadata.Pairs("tenant", "7")
+		md := metadata.Pairs("other", "7")
 		if c.said != "" {
 			md.Set(grpcthrottle.PriorityKey, c.said)
 		}
@@ -45,8 +45,8 @@ func TestServer_priority(t *testing.T) {
 				if got := throttle.PriorityFromContext(ctx, 99); got != c.want || fmt.Sprint(md[grpcthrottle.PriorityKey]) != c.onward {
 					t.Errorf("%s, %s: the handler has %v, and %v in its metadata want %v, %s", name, method, got, md, c.want, c.onward)
 				}
-				if len(md["tenant"]) != 1 {
-					t.Errorf("%s, %s: got %v want the other metadata kept", name, method, md)
+				if len(md["other"]) != 1 || throttle.TenantFromContext(ctx) != "of "+method {
+					t.Errorf("%s, %s: got %v want the other metadata kept, and the tenant", name, method, md)
 				}
 				return nil
 			}))

@@ -207,45 +207,34 @@ func duplex(tr *transcript, client *http.Client, server string) {
 	tr.say("%q %v", rest, err)
 }
 
-func TestMiddleware_Tenant(t *testing.T) {
-	account := func(r *http.Request) string { return "tenant of " + r.URL.Path }
-	for want, of := range map[string]func(*http.Request) string{"bob": nil, "tenant of /": account} {
-		r := incoming(throttle.WithTenant(t.Context(), "bob"))
-		served(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{Tenant: of}, r, func(_ http.ResponseWriter, r *http.Request) {
-			equal(t, "tenant", throttle.TenantFromContext(r.Context()), want)
-		})
+func TestHealthCheck(t *testing.T) {
+	for target, want := range map[string]bool{
+		"/healthz": true, "/livez": true, "/readyz": true, "/health": true, "/ping": true, "/readyz?verbose": true, "http://shop.example/ping": true,
+		"/": false, "/healthz/": false, "/healthz/db": false, "/HEALTHZ": false, "/api/healthz": false, "//healthz": false, "/?path=/healthz": false,
+	} {
+		equal(t, target, httpthrottle.HealthCheck(httptest.NewRequest(http.MethodGet, target, http.NoBody)), want)
 	}
 }
 
-// TestMiddleware_Exempt has a throttle that sheds everything. Health checks are served, and counted in
-// Stats.Exempt only. An Exempt of the config replaces the paths.
+// Exempt requests are served whatever the throttle decides. An Exempt of the config replaces the health checks.
 func TestMiddleware_Exempt(t *testing.T) {
 	own := func(r *http.Request) bool { return r.URL.Path == "/status" }
-	for target, exempt := range map[string]struct{ byDefault, byOwn bool }{
-		"/healthz": {byDefault: true}, "/livez": {byDefault: true}, "/readyz": {byDefault: true}, "/health": {byDefault: true},
-		"/ping": {byDefault: true}, "/readyz?verbose": {byDefault: true}, "http://shop.example/ping": {byDefault: true},
-		"/status": {byOwn: true},
-		"/":       {}, "/healthz/": {}, "/healthz/db": {}, "/HEALTHZ": {}, "/api/healthz": {}, "//healthz": {}, "/?path=/healthz": {},
+	for _, c := range []struct {
+		target string
+		exempt func(*http.Request) bool
+		want   int
+	}{
+		{"/healthz", nil, http.StatusTeapot},
+		{"/status", nil, http.StatusServiceUnavailable},
+		{"/healthz", own, http.StatusServiceUnavailable},
+		{"/status", own, http.StatusTeapot},
 	} {
-		wantExempt(t, target+", by default", target, nil, exempt.byDefault)
-		wantExempt(t, target+", with an own Exempt", target, own, exempt.byOwn)
+		th := shedding(t, throttle.Config{})
+		counted := books(th)
+		w := served(th, httpthrottle.MiddlewareConfig{Exempt: c.exempt}, httptest.NewRequest(http.MethodGet, c.target, http.NoBody),
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+		equal(t, c.target+": status", w.Code, c.want)
+		equal(t, c.target+": exempt", th.Stats().Exempt == 1, c.want == http.StatusTeapot)
+		equal(t, c.target+": other calls", books(th), counted)
 	}
-}
-
-func wantExempt(t *testing.T, name, target string, exempt func(*http.Request) bool, want bool) {
-	t.Helper()
-	rec := throttletest.NewRecorder()
-	th := shedding(t, throttle.Config{Hooks: rec.Hooks()})
-	rec.Reset()
-	counted, sheds, status := books(th), shed(th), http.StatusServiceUnavailable
-	if want {
-		status = http.StatusTeapot
-	}
-	w := served(th, httpthrottle.MiddlewareConfig{Exempt: exempt}, httptest.NewRequest(http.MethodGet, target, http.NoBody),
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	equal(t, name+": status", w.Code, status)
-	equal(t, name+": exempt", th.Stats().Exempt == 1, want)
-	equal(t, name+": shed", shed(th)-sheds == 1, !want)
-	equal(t, name+": other calls", books(th), counted)
-	equal(t, name+": hook calls", hookCalls(rec), "0 started, 0 finished")
 }
