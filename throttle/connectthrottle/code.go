@@ -89,15 +89,15 @@ func ToError(err error) error {
 	}
 	coded, ok := codedOf(err)
 	if isShed(err) && (!ok || isPublic(coded)) {
-		return &shedError{err, protocol.RetryAfter}
+		return &shedError{err, protocol.Delay(err)}
 	}
 	code := connect.Code(protocol.CodeOf(throttle.FaultOf(err)))
 	if ok || code == connect.CodeUnknown {
 		return err
 	}
 	coded = connect.NewError(code, err)
-	if f, _ := faults.AsUnavailable(err); f != nil && f.RetryInfo.RetryDelay > 0 {
-		addDelay(coded, min(f.RetryInfo.RetryDelay, protocol.MaxDelay))
+	if delay := protocol.Delay(err); delay > 0 {
+		addDelay(coded, delay)
 	}
 	return coded
 }

@@ -74,11 +74,8 @@ func detailsOf(err error, code codes.Code) (details []protoadapt.MessageV1) {
 
 // appendDelay appends a RetryInfo if err has a delay or is a shed.
 func appendDelay(details []protoadapt.MessageV1, err error) []protoadapt.MessageV1 {
-	if f, _ := faults.AsUnavailable(err); f != nil && f.RetryInfo.RetryDelay > 0 {
-		return append(details, retryInfo(min(f.RetryInfo.RetryDelay, protocol.MaxDelay)))
-	}
-	if errors.Is(err, throttle.ErrShed) {
-		return append(details, retryInfo(protocol.RetryAfter))
+	if delay := protocol.Delay(err); delay > 0 {
+		return append(details, retryInfo(delay))
 	}
 	return details
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/deixis/faults"
-
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
 	"github.com/spillway-go/spillway/throttle/protocol"
@@ -53,7 +51,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // they describe another body
 		w.Header().Del(name)
 	}
-	setRetryHeaders(w.Header(), http.StatusServiceUnavailable, wholeSeconds(delayOf(err)))
+	setRetryHeaders(w.Header(), http.StatusServiceUnavailable, wholeSeconds(protocol.Delay(err)))
 	writeProblem(w, r, http.StatusServiceUnavailable)
 	return true
 }
@@ -78,20 +76,6 @@ func broken(err error) bool {
 	var network *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &network) || errors.As(err, &name)
-}
-
-func delayOf(err error) time.Duration {
-	if failure, ok := faults.AsUnavailable(err); ok {
-		if failure == nil { // a typed nil, without a delay
-			return protocol.RetryAfter
-		}
-		return min(failure.RetryInfo.RetryDelay, protocol.MaxDelay)
-	}
-	var delayed interface{ RetryAfter() time.Duration }
-	if errors.Is(err, throttle.ErrShed) && errors.As(err, &delayed) {
-		return min(delayed.RetryAfter(), protocol.MaxDelay)
-	}
-	return protocol.RetryAfter
 }
 
 // writerOf returns the writer of the innermost middleware, below any other wrappers of w, or nil.

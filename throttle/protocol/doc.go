@@ -75,7 +75,8 @@
 //   - gives the words of a call to [Accept], and the result to its [Receiver];
 //   - asks the throttle that [Receiver.Receive] returns;
 //   - gives the handler a [Served] as its context;
-//   - records what [Served.Outcome] returns for the error of the handler.
+//   - records what [Served.Outcome] returns for the error of the handler;
+//   - sends the code of its fault, see [CodeOf], and its [Delay].
 //
 // Both mark the end of a call that says nothing about capacity with [Ignore]. Clients and servers meet
 // in the context: a client reports each call that is shed or rejected to the server whose request needed

@@ -1,8 +1,14 @@
 package protocol
 
 import (
+	"errors"
 	"strconv"
 	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // noRetry is the delay of a server that forbids retries: it says that it has no capacity, but not for how
@@ -21,4 +27,22 @@ func Pushback(values []string) (delay time.Duration, stop bool) {
 		return noRetry, true
 	}
 	return time.Duration(ms) * time.Millisecond, false
+}
+
+// Delay returns the delay before a retry that a server sends with the error err: what err asks for, see
+// [retry.DelayOf], else for a shed what its method RetryAfter returns, as that of a breaker, or
+// [RetryAfter]. It is at most [MaxDelay], and 0 for other errors.
+func Delay(err error) time.Duration {
+	if f, ok := faults.AsUnavailable(err); ok && f == nil {
+		return 0 // errors.Is would panic
+	}
+	delay := retry.DelayOf(err)
+	if delay == 0 && errors.Is(err, throttle.ErrShed) {
+		delay = RetryAfter
+		var shed interface{ RetryAfter() time.Duration }
+		if errors.As(err, &shed) && shed.RetryAfter() > 0 {
+			delay = shed.RetryAfter()
+		}
+	}
+	return min(delay, MaxDelay)
 }
