@@ -54,7 +54,7 @@ func engines() []engine {
 			return startSQL(t, "PostgreSQL", sqlstore.PostgreSQL, openSQL(t, "pgx", program.Postgres(t).DSN(""), connections))
 		}},
 		{"MariaDB", func(t testing.TB) []*contender {
-			return startSQL(t, "MariaDB", sqlstore.MySQL, openSQL(t, "mysql", program.MariaDB(t).DSN("interpolateParams=true"), connections))
+			return startSQL(t, "MariaDB", sqlstore.MySQL, openSQL(t, "mysql", program.MariaDB(t, "").DSN("interpolateParams=true"), connections))
 		}},
 		{"SQLite", func(t testing.TB) []*contender {
 			file := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store.db"))
