@@ -89,6 +89,7 @@ func (s healthServer) Check(context.Context, *grpc_health_v1.HealthCheckRequest)
 func serveGRPC(listener net.Listener, j *journal, hooks retry.Hooks) error {
 	throttles, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "backend", Mode: throttle.ModeOff}, RetryHooks: hooks,
+		Exempt: func(context.Context, grpcthrottle.RPC) bool { return false }, // health checks are the calls here
 	})
 	if err != nil {
 		return err
