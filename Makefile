@@ -21,6 +21,8 @@ PUBLISHED   := . ./throttle/connectthrottle ./throttle/grpcthrottle ./throttle/r
 # The module whose tests need servers. It imports Prometheus, Helm and Kubernetes, which take minutes to compile, so make test leaves
 # it to make test-services.
 SERVICES    := ./internal/integration
+# The examples with data in SQLite, whose tests are left to make test-services too: see nosqlite.
+SQLITE      := ./examples/quota ./examples/webhooks
 # The modules whose tests need Go and a C compiler only.
 UNIT        := $(filter-out $(SERVICES),$(MODULES))
 
@@ -48,6 +50,10 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 # Gin without MessagePack, which nothing here uses, and which takes longer to compile than Gin. Tests run go list with it too.
 export GOFLAGS := $(shell go env GOFLAGS) -tags=nomsgpack
 
+# The driver of SQLite is 13 MB of source, which take half a minute to compile with the race detector. So what make test runs
+# is built without it.
+alone unit without-race: export GOFLAGS := $(GOFLAGS),nosqlite
+
 # $(call each,modules,command) runs the command in every module, also after a failure. It fails if any
 # command failed.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
@@ -66,6 +72,7 @@ test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium; and sta
 	@.ci/install
 	cd $(SERVICES) && GOWORK=off go vet ./...
 	go run $(STATICCHECK) $(call packages,$(MODULES))
+	CGO_ENABLED=1 $(call go_test,$(SQLITE),$(RACE) -short)
 	cd $(SERVICES) && $(call go_test,./...,-short -vet=off -p 8 -timeout 15m)
 	cd $(SERVICES) && $(call go_test,./overload,-count=1 -vet=off -timeout 15m)
 

@@ -47,6 +47,7 @@ func TestARedisThatIsNotThere(t *testing.T) {
 // TestPolicies runs the command with each policy side by side. The store is gone for a second of
 // three.
 func TestPolicies(t *testing.T) {
+	programtest.NeedsSQLite(t)
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // or each process would end a second later
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
+	"time"
 
 	"github.com/redis/go-redis/v9"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/spillway-go/spillway/examples/internal/sqlite"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
@@ -24,17 +22,13 @@ func (s settings) openStore(ctx context.Context) (store store.Store, closeStore 
 	return openSQLite(ctx, s.File, s.Bucket)
 }
 
-// openSQLite opens the file that the processes share. busy_timeout is below
-// bucket.Config.StoreTimeout, because SQLite ignores contexts while it waits for a lock.
-// synchronous(OFF) may lose data if the machine crashes, which is fine for a temporary file.
+// openSQLite opens the file that the processes share. They wait for each other for less than
+// bucket.Config.StoreTimeout.
 func openSQLite(ctx context.Context, file, name string) (store.Store, func() error, error) {
-	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(file)}
-	const pragmas = "?_pragma=busy_timeout(40)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
-	db, err := sql.Open("sqlite", source.String()+pragmas)
+	db, err := sqlite.Open(file, 40*time.Millisecond)
 	if err != nil {
 		return nil, nil, err
 	}
-	db.SetMaxOpenConns(1) // more would wait for each other
 	store, err := sqlstore.NewBucket(db, sqlstore.SQLite, sqlstore.BucketConfig{Name: name})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())

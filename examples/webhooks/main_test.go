@@ -37,6 +37,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestServersThatAreNotThere(t *testing.T) {
+	programtest.NeedsSQLite(t)
 	for flag, server := range map[string]string{"-redis": "127.0.0.1:1", "-postgres": "postgres://me@127.0.0.1:1/db"} {
 		var stdout, stderr strings.Builder
 		code := command(t.Context(), []string{flag, server}, &stdout, &stderr)
@@ -48,6 +49,7 @@ func TestServersThatAreNotThere(t *testing.T) {
 
 // TestCircuitsOpenAndClose runs until circuits of dead endpoints have opened, and all are closed again.
 func TestCircuitsOpenAndClose(t *testing.T) {
+	programtest.NeedsSQLite(t)
 	s, err := parse(strings.Fields("-duration 0 -endpoints 20 -metrics 127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)

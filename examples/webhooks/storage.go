@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/go-redis/v9"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/spillway-go/spillway/examples/internal/sqlite"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
@@ -66,20 +65,16 @@ func openStorage(ctx context.Context, s settings) (_ *storage, err error) {
 	return st, store.CreateSchema(ctx)
 }
 
-// openSQLite opens a temporary file. synchronous(OFF) may lose data if the machine crashes, which
-// is fine here.
+// openSQLite opens a temporary file.
 func (st *storage) openSQLite() error {
 	folder, err := os.MkdirTemp("", "webhooks-")
 	if err != nil {
 		return err
 	}
 	st.cleanup = append(st.cleanup, func() error { return os.RemoveAll(folder) })
-	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(filepath.Join(folder, "webhooks.db"))}
 	st.dialect = sqlstore.SQLite
-	const pragmas = "?_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
-	st.db, err = sql.Open("sqlite", source.String()+pragmas)
+	st.db, err = sqlite.Open(filepath.Join(folder, "webhooks.db"), time.Second)
 	if err == nil {
-		st.db.SetMaxOpenConns(1) // more would wait for each other
 		st.cleanup = append(st.cleanup, st.db.Close)
 	}
 	return err

@@ -3,8 +3,10 @@ package programtest
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"net"
+	"os"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -54,6 +56,18 @@ func TakenAddress(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = taken.Close() })
 	return taken.Addr().String()
+}
+
+// NeedsSQLite skips a test in a build with the tag nosqlite. If SPILLWAY_REQUIRE_SERVICES is set, it fails the test.
+func NeedsSQLite(t *testing.T) {
+	t.Helper()
+	switch {
+	case slices.Contains(sql.Drivers(), "sqlite"):
+	case os.Getenv("SPILLWAY_REQUIRE_SERVICES") != "":
+		t.Fatal("needs SQLite: build it without the tag nosqlite")
+	default:
+		t.Skip("needs SQLite, which this build leaves out: make test-services runs this test")
+	}
 }
 
 // Quiet waits until no goroutine has one of the words in its stack, except those of the tests
