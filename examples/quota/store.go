@@ -29,6 +29,7 @@ func openSQLite(ctx context.Context, file, name string) (store.Store, func() err
 	if err != nil {
 		return nil, nil, err
 	}
+	db.SetMaxOpenConns(1) // more would wait for each other
 	store, err := sqlstore.NewBucket(db, sqlstore.SQLite, sqlstore.BucketConfig{Name: name})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())

@@ -75,6 +75,7 @@ func (st *storage) openSQLite() error {
 	st.dialect = sqlstore.SQLite
 	st.db, err = sqlite.Open(filepath.Join(folder, "webhooks.db"), time.Second)
 	if err == nil {
+		st.db.SetMaxOpenConns(1) // more would wait for each other
 		st.cleanup = append(st.cleanup, st.db.Close)
 	}
 	return err

@@ -9,16 +9,10 @@ import (
 	"time"
 )
 
-// Open opens a file with one connection, because more would wait for each other. SQLite ignores contexts while it
-// waits for a lock of another process, which takes up to busy. synchronous(OFF) may lose data if the machine
-// crashes, which is fine for a temporary file.
+// Open opens a file. SQLite ignores contexts while it waits for the lock of another connection, for up to busy.
+// synchronous(OFF) may lose data if the machine crashes, which is fine for a temporary file.
 func Open(file string, busy time.Duration) (*sql.DB, error) {
 	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(file)}
 	const pragmas = "?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
-	db, err := sql.Open("sqlite", source.String()+fmt.Sprintf(pragmas, busy.Milliseconds()))
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
+	return sql.Open("sqlite", source.String()+fmt.Sprintf(pragmas, busy.Milliseconds()))
 }
