@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Lengths in points.
@@ -39,33 +40,29 @@ const top = 112
 
 // checkPath returns an error if path has another extension, or a folder that does not exist.
 func checkPath(path string) error {
-	if extension := strings.ToLower(filepath.Ext(path)); extension != ".svg" && extension != ".png" {
-		return fmt.Errorf("extension %q: want .svg or .png", extension)
+	if extension := filepath.Ext(path); !strings.EqualFold(extension, ".svg") {
+		return fmt.Errorf("extension %q: want .svg", extension)
 	}
 	_, err := os.Stat(filepath.Dir(path))
 	return err
 }
 
-// write draws the picture into a file, as SVG or PNG according to its extension.
+// write draws the picture into a file.
 func (p picture) write(path string) error {
-	extension := strings.ToLower(filepath.Ext(path))
-	drawn, err := p.draw(strings.TrimPrefix(extension, "."))
+	drawn, err := p.draw()
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, drawn, 0o644)
 }
 
-// draw returns the picture in the format svg or png. The same picture always gives the same bytes.
-func (p picture) draw(format string) ([]byte, error) {
+// draw returns the picture as SVG. The same picture always gives the same bytes.
+func (p picture) draw() ([]byte, error) {
 	plot.DefaultFont.Variant, plotter.DefaultFont.Variant = "Sans", "Sans"
 	inside := max(110, min(0.43*width/vg.Length(len(p.panels[0])), 170))
 	head := titleStep + vg.Length(len(p.texts))*textStep + legendGap + legendStep
 	height := head + vg.Length(len(p.panels))*(inside+around+rowGap) + 2*margin
-	page, err := draw.NewFormattedCanvas(width, height, format)
-	if err != nil {
-		return nil, err
-	}
+	page := vgsvg.New(width, height)
 	c := draw.New(page)
 	c.SetColor(color.White)
 	c.Fill(c.Path())
@@ -75,8 +72,8 @@ func (p picture) draw(format string) ([]byte, error) {
 		return nil, err
 	}
 	var drawn bytes.Buffer
-	if _, err := page.WriteTo(&drawn); err != nil || format != "svg" {
-		return drawn.Bytes(), err
+	if _, err := page.WriteTo(&drawn); err != nil {
+		return nil, err
 	}
 	// Liberation Sans is rare outside Linux. The other fonts have the same widths.
 	text := strings.ReplaceAll(drawn.String(), "Liberation Sans", "Liberation Sans, Arial, Helvetica, sans-serif")

@@ -31,7 +31,7 @@ What is played:
 
 What is written:
   -format format       table (default) or csv; to the standard output
-  -plot file           draw every run second by second into file.svg or file.png
+  -plot file           draw every run second by second into file.svg
 
 Changes of every scenario:
   -clients n           clients, from 1 to 100000; each has its own throttle; pair keeps its two

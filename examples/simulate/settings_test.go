@@ -81,7 +81,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-retry", "nope"}, []string{"-retry", `"nope"`, "naive", "budget"}},
 		{[]string{"-seeds", "0"}, []string{"-seeds", "0", "want"}},
 		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table or csv"}},
-		{[]string{"-plot", filepath.Join(folder, "a.gif")}, []string{"-plot", ".gif", ".svg or .png"}},
+		{[]string{"-plot", filepath.Join(folder, "a.gif")}, []string{"-plot", ".gif", "want .svg"}},
 		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no such file or directory"}},
 		{[]string{"-scenario", "isolation", "-plot", filepath.Join(folder, "a.svg")}, []string{"-plot", "isolation-warm", "many cases"}},
 		{[]string{"-clients", "-1"}, []string{"Clients is -1", "1 to 100000"}},
