@@ -34,7 +34,6 @@ type Env struct {
 type Settings struct {
 	Ratio, MinimumRate, TargetRejection, Background float64
 	Window, Slow                                    time.Duration
-	SlowGate                                        throttle.Mode
 	SlowAuto                                        bool
 }
 
@@ -108,7 +107,7 @@ func spillway(policy throttle.Policy) func(Env) (Client, error) {
 			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
 			Ratio: e.Settings.Ratio, MinimumRate: e.Settings.MinimumRate, Window: e.Settings.Window,
 			TargetRejection: e.Settings.TargetRejection, Background: e.Settings.Background,
-			Slow: e.Settings.Slow, SlowGate: e.Settings.SlowGate, SlowAuto: e.Settings.SlowAuto,
+			Slow: e.Settings.Slow, SlowAuto: e.Settings.SlowAuto,
 			Tenants: throttle.Tenants{Weight: e.Weight},
 		})
 		if err != nil {
