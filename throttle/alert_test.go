@@ -10,16 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestPolicyEvent_String(t *testing.T) {
-	th := build(t, throttle.Config{Name: "orders"})
-	for want, e := range map[string]throttle.PolicyEvent{
-		"orders: alert: growth background=0.1": {Throttle: th, After: throttle.PolicyState{Alert: throttle.GrowthAlert, Background: 0.1}},
-		"orders: quiet background=0":           {Throttle: th},
-	} {
-		equal(t, "text", e.String(), want)
-	}
-}
-
 // alarm makes the policy begin an alert.
 func alarm(th *throttle.Throttle) {
 	times(16, th, throttle.High, errBusy)

@@ -233,27 +233,6 @@ func TestALoopOverAllMayCallTheGroup(t *testing.T) {
 	equal(t, "seen", fmt.Sprint(seen), fmt.Sprint([]*throttle.Throttle{b, a}))
 }
 
-// TestUsesAtOneInstantCountInTheirOrder: the clock of a bubble stands still.
-func TestUsesAtOneInstantCountInTheirOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r register
-		g := newGroup(t, r.config, throttle.GroupConfig{Max: 4})
-		a, b := member(t, g, "a"), member(t, g, "b")
-		for _, key := range []string{"c", "d", "b", "a", "c", "b", "d"} {
-			member(t, g, key)
-		}
-		equal(t, "keys, the last used first", keysOf(g), "[d b c a]")
-		member(t, g, "e")
-		r.wantClosed(t, a)
-		for _, key := range []string{"d", "c"} {
-			member(t, g, key)
-		}
-		equal(t, "keys, the last used first", keysOf(g), "[c d e b]")
-		member(t, g, "f")
-		r.wantClosed(t, a, b)
-	})
-}
-
 // TestAGroupFromOutsideABubble: no member is idle because the clock is odd.
 func TestAGroupFromOutsideABubble(t *testing.T) {
 	var r register

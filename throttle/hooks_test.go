@@ -280,6 +280,8 @@ func TestEventsAsText(t *testing.T) {
 		"orders: rejected low call fault=timeout duration=1s fallback":              throttle.FinishEvent{Throttle: th, Priority: throttle.Low, Outcome: throttle.Rejected, Fault: throttle.FaultTimeout, Duration: time.Second, FellBack: true},
 		"orders: rejected low call fault=quota duration=1s overloaded shadow":       throttle.FinishEvent{Throttle: th, Priority: throttle.Low, Outcome: throttle.Rejected, Fault: throttle.FaultQuota, Duration: time.Second, Overloaded: true, Shadow: true},
 		"orders: fallback high call outcome=shed error=throttle: function panicked": throttle.FallbackEvent{Throttle: th, Outcome: throttle.Shed, Err: throttle.ErrPanicked},
+		"orders: alert: growth background=0.1":                                      throttle.PolicyEvent{Throttle: th, After: throttle.PolicyState{Alert: throttle.GrowthAlert, Background: 0.1}},
+		"orders: quiet background=0":                                                throttle.PolicyEvent{Throttle: th},
 		": shed high call probability=0 cause=own":                                  throttle.ShedEvent{},
 	} {
 		equal(t, fmt.Sprintf("%T", e), e.String(), want)

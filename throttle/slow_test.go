@@ -127,7 +127,6 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 			})
 		})
 	}
-	throttle.Call{}.Responding()
 }
 
 // TestRespondingWhileTheCallEnds: whichever comes first, the call leaves the open calls once, and has one outcome.
