@@ -198,8 +198,8 @@ func (a *attempt) recordReturn(err error) error {
 // classify returns the outcome and the fault of a call that ended at now with err, which is not nil.
 func (a *attempt) classify(err error, now time.Duration) (Outcome, Fault) {
 	t, f := a.throttle, examine(err)
-	if !f.marked && t.classifier != nil {
-		if o, ok := t.classifier(a.ctx, err); ok && o.isClassified() {
+	if !f.marked {
+		if o, ok := t.classifier.opinion(a.ctx, err); ok {
 			a.full = o == Overloaded || f.full
 			return o.counted(), f.fault()
 		}
@@ -238,7 +238,7 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	rolls := due || a.watch != nil
 	switch {
 	case a.shadow:
-		t.counters[a.stripe].count(shadowsOwn+table(causeOf(a.decision)), t.priorities, a.priority, o, f)
+		t.counters[a.stripe].count(shadows+table(causeOf(a.decision)), t.priorities, a.priority, o, f)
 	case f == FaultNone && o == Accepted:
 		a.row[served].Add(1)
 	default:

@@ -108,7 +108,7 @@ func (c Call) Answered(err error) {
 		return
 	}
 	defer c.afterAnswered()
-	c.pooled.keepInFlight()
+	c.pooled.answered().begun.Add(1)
 	c.pooled.answer = c.pooled.attempt.recordReturn(err)
 }
 
@@ -198,16 +198,10 @@ func (c Call) move(from, to uint64) bool {
 	return c.pooled != nil && c.pooled.step.CompareAndSwap(c.generation+from, c.generation+to)
 }
 
-// keepInFlight counts the call as in flight after its outcome was recorded.
-func (k *pooledCall) keepInFlight() {
+// answered returns the counters of calls that are in flight after their outcome was recorded.
+func (k *pooledCall) answered() *answeredCounts {
 	a := &k.attempt
-	a.throttle.counters[a.stripe].answeredCalls(a.throttle.priorities, a.priority).begun.Add(1)
-}
-
-// endInFlight ends what keepInFlight began.
-func (k *pooledCall) endInFlight() {
-	a := &k.attempt
-	a.throttle.counters[a.stripe].answeredCalls(a.throttle.priorities, a.priority).ended.Add(1)
+	return a.throttle.counters[a.stripe].answeredCalls(a.throttle.priorities, a.priority)
 }
 
 // end ends a call that was answered. A nil err means the error of Answered.
@@ -217,7 +211,7 @@ func (k *pooledCall) end(err error) {
 		err = k.answer
 	}
 	k.answer = nil
-	k.endInFlight()
+	k.answered().ended.Add(1)
 	if k.attempt.stage == recorded {
 		k.attempt.finish(err)
 	}

@@ -101,12 +101,21 @@ func (t *Throttle) Classify(ctx context.Context, err error) Outcome {
 		return Accepted
 	}
 	f := examine(err)
-	if !f.marked && t.valid() && t.classifier != nil {
-		if o, ok := t.classifier(ctx, err); ok && o.isClassified() {
+	if !f.marked && t.valid() {
+		if o, ok := t.classifier.opinion(ctx, err); ok {
 			return o.counted()
 		}
 	}
 	return f.outcome()
+}
+
+// opinion returns the outcome of err if the classifier has an opinion on it. A nil one has none.
+func (c Classifier) opinion(ctx context.Context, err error) (o Outcome, ok bool) {
+	if c == nil {
+		return o, false
+	}
+	o, ok = c(ctx, err)
+	return o, ok && o.isClassified()
 }
 
 func (f *findings) outcome() Outcome {
@@ -128,10 +137,7 @@ func (f *findings) outcome() Outcome {
 func First(classifiers ...Classifier) Classifier {
 	return func(ctx context.Context, err error) (Outcome, bool) {
 		for _, classify := range classifiers {
-			if classify == nil {
-				continue
-			}
-			if o, ok := classify(ctx, err); ok && o.isClassified() {
+			if o, ok := classify.opinion(ctx, err); ok {
 				return o, true
 			}
 		}

@@ -24,17 +24,13 @@ const (
 type table uint8
 
 const (
-	failures         table = iota // admitted calls with an error or another outcome than Accepted
-	shadowsOwn                    // calls that ModeShadow let through, by outcome; CauseOwn
-	shadowsAbove                  // the same, CauseAbove
-	shadowsLimit                  // the same, CauseLimit
-	shadowsProcessor              // the same, CauseProcessor
-	shadowsTold                   // the same, CauseTold
-	clamps                        // calls that asked for a priority out of range; all in the first column
-	localSheds                    // calls shed, CauseProcessor; without an outcome, so all are in the first column
-	toldSheds                     // the same, CauseTold
-	tenantSheds                   // the same, of tenants that take more than their share; with any cause
-	fallbacks                     // fallbacks, by the call's outcome and the fallback's own fault
+	failures    table                         = iota // admitted calls with an error or another outcome than Accepted
+	shadows                                          // calls that ModeShadow let through, by outcome: a table for each cause
+	clamps      = iota + table(numCauses) - 1        // calls that asked for a priority out of range; all in the first column
+	localSheds                                       // calls shed, CauseProcessor; without an outcome, so all are in the first column
+	toldSheds                                        // the same, CauseTold
+	tenantSheds                                      // the same, of tenants that take more than their share; with any cause
+	fallbacks                                        // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
 )
 

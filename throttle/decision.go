@@ -57,7 +57,10 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 		return
 	}
 	o.ratio, o.padding = u.Ratio, u.padding(t.span)
-	o.said.calm, o.said.overloaded, _ = t.backendLoad(now)
+	if h := t.received.Load(); h != nil {
+		s := h.Summary(now)
+		o.said = said{calm: s.Calm, overloaded: s.Overloaded}
+	}
 	before := t.stance.Load()
 	if !t.monitor.update(now, &o, u.Background) {
 		return

@@ -1,7 +1,6 @@
 package throttle_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -192,18 +191,24 @@ func playGroup(t *testing.T, bound int, keys string, script []byte) {
 	}
 }
 
-// TestAGroupsFunctionsMayUseTheGroup: no lock is held while it asks for a Config or while the hooks of its members run.
+// TestAGroupsFunctionsMayUseTheGroup, close it, and panic: no lock is held while it asks for a Config or while the hooks of
+// its members run.
 func TestAGroupsFunctionsMayUseTheGroup(t *testing.T) {
-	for _, moment := range []string{"config", "Created", "Closed"} {
-		for _, inner := range []string{"inner", "first"} { // a key that is not there, and one that may be
-			t.Run(moment+" gets "+inner, func(t *testing.T) {
+	const closes, panics = "closes it", "panics"
+	for name, act := range map[string]func(*throttle.Group){
+		"gets a new key":   func(g *throttle.Group) { member(t, g, "inner") },
+		"gets another key": func(g *throttle.Group) { member(t, g, "first"); _ = g.Len() },
+		closes:             func(g *throttle.Group) { _ = g.Close() },
+		panics:             func(*throttle.Group) { panic("boom") },
+	} {
+		for _, moment := range []string{"config", "Created", "Closed"} {
+			t.Run(moment+" "+name, func(t *testing.T) {
 				var g *throttle.Group
 				armed, used := false, false
 				r := register{on: func(where string) {
 					if armed && where == moment {
 						armed, used = false, true
-						member(t, g, inner)
-						_ = g.Len()
+						act(g)
 					}
 				}}
 				g = newGroup(t, r.config, throttle.GroupConfig{Max: 2})
@@ -211,66 +216,28 @@ func TestAGroupsFunctionsMayUseTheGroup(t *testing.T) {
 					member(t, g, "filler")
 					member(t, g, "first")
 					armed = true
-					outer := member(t, g, "outer")
-					if moment == "config" || moment == "Created" { // otherwise the inner key is used after it
-						equal(t, "outer again", member(t, g, "outer"), outer)
+					var outer *throttle.Throttle
+					panicked := survive(func() { outer, _ = g.Get("outer") })
+					equal(t, "the group was used inside", used, true)
+					equal(t, "panic of Get", panicked != nil, name == panics)
+					if name == closes {
+						_, err := g.Get("outer")
+						equal(t, "error after Close", err, throttle.ErrClosed)
+						equal(t, "Len after Close", g.Len(), 0)
+						r.wantOpen(t, 0)
+						return
 					}
+					again := member(t, g, "outer")
+					if name != panics {
+						if moment != "Closed" { // otherwise the inner key is used after it
+							equal(t, "outer again", again, outer)
+						}
+						r.wantOpen(t, 2)
+					}
+					equal(t, "Len", g.Len(), 2)
 				})
-				equal(t, "the group was used inside", used, true)
-				equal(t, "Len", g.Len(), 2)
-				r.wantOpen(t, 2)
 			})
 		}
-	}
-}
-
-// TestAGroupClosedByItsOwnFunctions keeps nothing, and leaves nothing open.
-func TestAGroupClosedByItsOwnFunctions(t *testing.T) {
-	for _, moment := range []string{"config", "Created", "Closed"} {
-		t.Run(moment, func(t *testing.T) {
-			var g *throttle.Group
-			r := register{on: func(where string) {
-				if where == moment {
-					_ = g.Close()
-				}
-			}}
-			g = newGroup(t, r.config, throttle.GroupConfig{Max: 1})
-			inTime(t, func() {
-				var errs []error
-				for _, key := range []string{"a", "b", "c"} {
-					_, err := g.Get(key)
-					errs = append(errs, err)
-				}
-				if errors.Join(errs...) == nil {
-					t.Error("Get: got no error, want one after Close")
-				}
-				r.wantOpen(t, 0)
-				equal(t, "Len", g.Len(), 0)
-			})
-		})
-	}
-}
-
-// TestAPanicInAGroupsFunctionLeavesTheGroupInOrder: the panic is the caller's, and the next Get works.
-func TestAPanicInAGroupsFunctionLeavesTheGroupInOrder(t *testing.T) {
-	for _, moment := range []string{"config", "Created", "Closed"} {
-		t.Run(moment, func(t *testing.T) {
-			armed := false
-			r := register{on: func(where string) {
-				if armed && where == moment {
-					armed = false
-					panic("boom")
-				}
-			}}
-			g := newGroup(t, r.config, throttle.GroupConfig{Max: 1})
-			member(t, g, "a")
-			armed = true
-			equal(t, "panic", survive(func() { _, _ = g.Get("b") }), any("boom"))
-			inTime(t, func() {
-				equal(t, "b again", member(t, g, "b"), member(t, g, "b"))
-				equal(t, "Len", g.Len(), 1)
-			})
-		})
 	}
 }
 

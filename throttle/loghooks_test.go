@@ -1,7 +1,6 @@
 package throttle_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -166,6 +165,7 @@ func TestLogHooks_story(t *testing.T) {
 	}
 }
 
+// TestLogHooks_priorities has a story of two priorities. One ends with the recovery, and the other with Close.
 func TestLogHooks_priorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, mode := newLogged(t, throttle.ModeEnforce), throttle.ModeEnforce
@@ -179,9 +179,13 @@ func TestLogHooks_priorities(t *testing.T) {
 		time.Sleep(time.Second + time.Second/2)
 		l.wantLines(t, stopped(mode, throttle.High, time.Second, 1, 0.5, "availability=60"))
 
-		l.recover(t, throttle.Low)
-		time.Sleep(time.Second)
-		l.wantLines(t, stopped(mode, throttle.Low, 2*time.Second, 2, 0.667, "availability=60"))
+		time.Sleep(3 * time.Second)
+		_ = l.Close()
+		l.wantLines(t, stopped(mode, throttle.Low, 4500*time.Millisecond, 2, 0.667, "availability=60"))
+		l.shed(t, throttle.Low, 100)
+		_ = l.Close()
+		time.Sleep(time.Hour)
+		l.wantLines(t)
 	})
 }
 
@@ -332,47 +336,13 @@ func TestLogHooks_timer(t *testing.T) {
 	})
 }
 
-func TestLogHooks_close(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, mode := newLogged(t, throttle.ModeEnforce), throttle.ModeEnforce
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		rejectMany(t, l.Throttle, throttle.Low, 60)
-		rejectMany(t, l.Throttle, throttle.Medium, 60)
-		l.shed(t, throttle.High, 2)
-		time.Sleep(3 * time.Second)
-		l.shed(t, throttle.Low, 1)
-		l.read()
-		_ = l.Close()
-		l.wantLines(t,
-			stopped(mode, throttle.High, 3*time.Second, 2, 0.5, "availability=60"),
-			stopped(mode, throttle.Low, 0, 1, 0.752, "availability=60"))
-		l.shed(t, throttle.High, 100)
-		_ = l.Close()
-		time.Sleep(time.Hour)
-		l.wantLines(t)
-	})
-}
-
 func TestLogHooks_defaultLogger(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
-	var out bytes.Buffer
-	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
-	synctest.Test(t, func(t *testing.T) {
-		var fate die
-		th := build(t, throttle.Config{Rand: fate.throw, Hooks: throttle.LogHooks(nil)})
-		rejectMany(t, th, throttle.High, 60)
-		fate.sheds.Store(true)
-		_ = th.Do(t.Context(), throttle.High, succeed)
-		_ = th.Close()
-	})
-	for _, want := range []string{
-		"level=WARN msg=\"throttle started to shed\"", "level=INFO msg=\"throttle stopped shedding\"", "faults.availability=60",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("default log: got %q, want it to contain %q", out.String(), want)
-		}
-	}
+	var log logbook
+	slog.SetDefault(slog.New(&log))
+	_ = shedding(t, throttle.Config{Hooks: throttle.LogHooks(nil)}).Close()
+	equal(t, "lines", len(log.read()), 2)
 }
 
 // TestLogHooks_panic loses its own line and nothing else: the panic is the caller's, the call is in the books, and the story

@@ -257,26 +257,3 @@ func TestMonitor_clockBack(t *testing.T) {
 		t.Errorf("got %+v want quiet since then", m.stance)
 	}
 }
-
-// TestLikelihood_batches compares a sum that is updated for each answer with one for many.
-func TestLikelihood_batches(t *testing.T) {
-	var one, many likelihood
-	one.distinguish(0.36, 0.7)
-	many.distinguish(0.36, 0.7)
-	for range 100 {
-		for range 7 {
-			one.add(window.Counts{Rejected: 1})
-		}
-		for range 3 {
-			one.add(window.Counts{Accepted: 1})
-		}
-		many.add(window.Counts{Accepted: 3, Rejected: 7})
-	}
-	if want := 100 * (7*math.Log(0.7/0.36) + 3*math.Log(0.3/0.64)); math.Abs(one.sum-want) > 1e-9 || math.Abs(many.sum-want) > 1e-9 {
-		t.Errorf("got %v and %v want %v", one.sum, many.sum, want)
-	}
-	many.add(window.Counts{Accepted: 1000})
-	if many.sum != 0 {
-		t.Errorf("after accepted calls: got %v want 0", many.sum)
-	}
-}

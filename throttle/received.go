@@ -129,18 +129,6 @@ func (a *attempt) countTold() {
 	}
 }
 
-// backendLoad returns what the backend said in the last seconds before now: whether it is calm, whether it is
-// overloaded, and whether it said anything. Both may be false: the replicas differ, or the backend is not
-// believed.
-func (t *Throttle) backendLoad(now time.Duration) (calm, overloaded, known bool) {
-	h := t.received.Load()
-	if h == nil {
-		return false, false, false
-	}
-	s := h.Summary(now)
-	return s.Calm, s.Overloaded, s.Known
-}
-
 // receivedStats returns what the backend said in the last seconds, and the probabilities for it.
 func (t *Throttle) receivedStats() (ReceivedStats, [MaxPriorities]float64) {
 	h := t.received.Load()

@@ -179,11 +179,9 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	}
 	for i := range t.counters {
 		t.counters[i].addTo(&ps.Ended, failures, p)
-		t.counters[i].addTo(&ps.ShadowShed.calls[CauseOwn], shadowsOwn, p)
-		t.counters[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
-		t.counters[i].addTo(&ps.ShadowShed.calls[CauseLimit], shadowsLimit, p)
-		t.counters[i].addTo(&ps.ShadowShed.calls[CauseProcessor], shadowsProcessor, p)
-		t.counters[i].addTo(&ps.ShadowShed.calls[CauseTold], shadowsTold, p)
+		for cause := range ps.ShadowShed.calls {
+			t.counters[i].addTo(&ps.ShadowShed.calls[cause], shadows+table(cause), p)
+		}
 		ps.Shed.calls[CauseProcessor] += t.counters[i].first(localSheds, p)
 		ps.Shed.calls[CauseTold] += t.counters[i].first(toldSheds, p)
 		ps.Clamped += t.counters[i].first(clamps, p)

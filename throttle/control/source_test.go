@@ -71,12 +71,6 @@ func TestWatchFunc_refuses(t *testing.T) {
 			t.Errorf("got error %v want %s", err, want)
 		}
 	}
-	if err := c.WatchFunc(t.Context(), "x", time.Second, read); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Watch(t.Context(), "control.json"); err == nil {
-		t.Error("a second document: got no error")
-	}
 }
 
 // TestReadURL gets a document, asks whether it has changed, and names what is wrong without a password of the address.

@@ -2,7 +2,6 @@ package enum_test
 
 import (
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -84,7 +83,7 @@ func check[V marshaler, P unmarshaler[V]](t *testing.T, kind string, first V, li
 	})
 }
 
-// knows demands that a value has a word, in text and as JSON, as a value and as a key.
+// knows demands that a value has a word.
 func knows[V marshaler, P unmarshaler[V]](t *testing.T, v V, word string) {
 	t.Helper()
 	if got := v.String(); got != word {
@@ -96,13 +95,6 @@ func knows[V marshaler, P unmarshaler[V]](t *testing.T, v V, word string) {
 	read := ^v
 	if err := P(&read).UnmarshalText([]byte(word)); read != v || err != nil {
 		t.Errorf("UnmarshalText of %q: got %v and error %v want %v", word, read, err, v)
-	}
-	if data, err := json.Marshal(map[V]V{v: v}); string(data) != fmt.Sprintf("{%q:%q}", word, word) || err != nil {
-		t.Errorf("JSON of %d: got %s and error %v want its word", int(v), data, err)
-	}
-	var again map[V]V
-	if err := json.Unmarshal(fmt.Appendf(nil, "{%q:%q}", word, word), &again); len(again) != 1 || again[v] != v || err != nil {
-		t.Errorf("value of JSON %q: got %v and error %v want %v", word, again, err, v)
 	}
 }
 
