@@ -221,30 +221,17 @@ func TestCallEndsWithItsContext(t *testing.T) {
 					if err := b.Call(ctx); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
 						t.Errorf("Call() = %v after %v, want %v after %v", err, time.Since(start), tt.want, tt.took)
 					}
+					want := throttletest.BackendStats{Canceled: 1}
+					if tt.want == nil {
+						want = throttletest.BackendStats{Served: 1}
+					}
+					if got := b.Stats(); got != want || got.Calls() != 1 {
+						t.Errorf("Stats() = %+v, want %+v", got, want)
+					}
 				})
 			}
 		})
 	}
-}
-
-func TestCanceledCallsAreCountedAsSuch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Minute})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- b.Call(ctx) }()
-		synctest.Wait()
-		if got := b.Stats(); got != (throttletest.BackendStats{Active: 1}) {
-			t.Errorf("Stats() = %+v while the call is in flight, want it active", got)
-		}
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("Call() = %v, want %v", err, context.Canceled)
-		}
-		if got := b.Stats(); got != (throttletest.BackendStats{Canceled: 1}) || got.Calls() != 1 {
-			t.Errorf("Stats() = %+v, want it canceled", got)
-		}
-	})
 }
 
 func TestACallInFlightEndsAsItBegan(t *testing.T) {
@@ -254,6 +241,9 @@ func TestACallInFlightEndsAsItBegan(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- b.Call(t.Context()) }()
 		synctest.Wait()
+		if got := b.Stats(); got != (throttletest.BackendStats{Active: 1}) || got.Calls() != 1 {
+			t.Errorf("Stats() = %+v while the call is in flight, want it active", got)
+		}
 		b.SetOutage(true)
 		b.Fail(errors.New("no"))
 		if err := b.SetLatency(time.Hour); err != nil {
