@@ -113,15 +113,3 @@ func TestAPanicInClosedHappensOnce(t *testing.T) {
 	equal(t, "the second Close", th.Close(), nil)
 	wantUsable(t, th)
 }
-
-func TestFinishedIsToldAfterTwoAccidents(t *testing.T) {
-	finished := 0
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{
-		FellBack: func(context.Context, throttle.FallbackEvent) { panic("hook") },
-		Finished: func(context.Context, throttle.FinishEvent) { finished++ },
-	}})
-	_ = survive(func() {
-		_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error { panic("fallback") })
-	})
-	equal(t, "finished", finished, 1)
-}

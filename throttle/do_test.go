@@ -50,7 +50,10 @@ func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
 func TestCallsWithoutAFunctionAreRefused(t *testing.T) {
 	th := build(t, throttle.Config{})
 	_, generic := throttle.Do[int](t.Context(), th, throttle.High, nil)
-	for form, err := range map[string]error{"Do": th.Do(t.Context(), throttle.High, nil, unwantedFallback(t)), "Do[T]": generic} {
+	for form, err := range map[string]error{
+		"Do": th.Do(t.Context(), throttle.High, nil, unwantedFallback(t)), "Do[T]": generic,
+		"DoLocal": th.DoLocal(t.Context(), throttle.High, nil, unwantedFallback(t)),
+	} {
 		if err == nil || err.Error() != "throttle: nil function" || errors.Is(err, throttle.ErrShed) {
 			t.Errorf("%s: got error %v want one about the function, and no shed", form, err)
 		}
@@ -63,9 +66,11 @@ func TestANilOrZeroThrottleReturnsErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, generic := throttle.Do(t.Context(), th, throttle.High, valued(1, nil))
 			_, admit := th.Admit(t.Context(), throttle.High)
+			_, admitLocal := th.AdmitLocal(t.Context(), throttle.High)
 			for form, err := range map[string]error{
 				"Do":    th.Do(t.Context(), throttle.High, unwanted(t), unwantedFallback(t)),
-				"Do[T]": generic, "Admit": admit, "Tune": th.Tune(throttle.Patch{}),
+				"Do[T]": generic, "Admit": admit, "AdmitLocal": admitLocal, "Tune": th.Tune(throttle.Patch{}),
+				"DoLocal":  th.DoLocal(t.Context(), throttle.High, unwanted(t), unwantedFallback(t)),
 				"Override": th.Override(throttle.SourceFile, throttle.Patch{}),
 			} {
 				if err == nil || err.Error() != "throttle: nil or zero Throttle: make one with New" || errors.Is(err, throttle.ErrShed) {
@@ -79,6 +84,10 @@ func TestANilOrZeroThrottleReturnsErrors(t *testing.T) {
 			equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
 			equal(t, "Close", th.Close(), nil)
 			th.ReceiveLoad(throttle.LoadReport{})
+			th.Exempt()
+			_, says := th.LoadReport()
+			equal(t, "LoadReport", says, false)
+			equal(t, "TopTenants", th.TopTenants(1, true).Known, 0)
 			equal(t, "Classify", th.Classify(t.Context(), context.DeadlineExceeded), throttle.Rejected)
 			equal(t, "Stats is empty", reflect.DeepEqual(th.Stats(), throttle.Stats{}), true)
 		})

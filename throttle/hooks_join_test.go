@@ -47,29 +47,3 @@ func TestJoinedHooksThreadTheContext(t *testing.T) {
 		t.Errorf("told:\ngot  %q\nwant %q", told, want)
 	}
 }
-
-// TestEveryJoinedFinishedIsToldThoughOneDoesNotReturn: each may have a span to end. The panic goes on up to the caller all the same.
-func TestEveryJoinedFinishedIsToldThoughOneDoesNotReturn(t *testing.T) {
-	for name, exit := range exits {
-		for _, hostile := range []string{"a", "b", "c", "abc"} {
-			t.Run(name+" of "+hostile, func(t *testing.T) {
-				var told []string
-				var parts []throttle.Hooks
-				for _, who := range []string{"a", "b", "c"} {
-					parts = append(parts, throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) {
-						told = append(told, who+" "+e.Outcome.String())
-						if strings.Contains(hostile, who) {
-							exit()
-						}
-					}})
-				}
-				th := build(t, throttle.Config{Hooks: throttle.JoinHooks(parts...)})
-				leave(t, name, func() { _ = th.Do(context.Background(), throttle.High, returns(errBusy)) })
-				if want := []string{"c rejected", "b rejected", "a rejected"}; !slices.Equal(told, want) {
-					t.Errorf("told: got %q want %q", told, want)
-				}
-				wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
-			})
-		}
-	}
-}

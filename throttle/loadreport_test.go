@@ -13,9 +13,6 @@ func TestThrottle_LoadReport(t *testing.T) {
 		wantSame(t, "something to say", ok, true)
 		return r
 	}
-	if r, ok := (*Throttle)(nil).LoadReport(); ok || r != (LoadReport{}) {
-		t.Errorf("nil Throttle: got %+v, %v", r, ok)
-	}
 	bothPolicies(t, func(t *testing.T, policy Policy) {
 		l := newLab(t, 1, Config{Policy: policy, Window: 10 * time.Second})
 		wantSame(t, "new", report(l.Throttle), LoadReport{})

@@ -43,16 +43,6 @@ func TestDoLocal(t *testing.T) {
 	}
 	wantSame(t, "accepted", th.Stats().Priorities[High].Ended.Outcome(Accepted), uint64(1))
 	wantSame(t, "ProcessorWait", th.Stats().ProcessorWait, defaultProcessorWait)
-	if err := th.DoLocal(context.Background(), High, nil); !errors.Is(err, errNoFunction) {
-		t.Errorf("without a function: got error %v want %v", err, errNoFunction)
-	}
-	if err := (*Throttle)(nil).DoLocal(context.Background(), High, nothing); !errors.Is(err, errNil) {
-		t.Errorf("nil Throttle: got error %v want %v", err, errNil)
-	}
-	if _, err := (*Throttle)(nil).AdmitLocal(context.Background(), High); !errors.Is(err, errNil) {
-		t.Errorf("nil Throttle: got error %v want %v", err, errNil)
-	}
-	(*Throttle)(nil).Exempt()
 }
 
 // TestLocalShed sheds calls of Low, because goroutines wait for a processor. The window does not count

@@ -29,6 +29,5 @@ func TestTopTenants(t *testing.T) {
 	wantSame(t, "key", d.Top[0].Key, "tenant 99")
 	wantSame(t, "ID of no tenant", d.Top[1].ID, "")
 	wantSame(t, "key that is not kept yet", d.Top[2].Key, "")
-	wantSame(t, "tenants of a nil throttle", (*Throttle)(nil).TopTenants(1, true).Known, 0)
 	wantSame(t, "tenants below 0", len(s.TopTenants(-1, true).Top), 0)
 }

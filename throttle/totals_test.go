@@ -56,8 +56,10 @@ func TestTotalsAsJSON(t *testing.T) {
 		equal(t, fmt.Sprintf("%T", value), string(text), want)
 	}
 	for _, text := range []string{`[{"Outcome":"nonsense"}]`, `{}`, `7`} {
-		if err := json.Unmarshal([]byte(text), &totals); err == nil {
-			t.Errorf("Unmarshal(%s): got no error", text)
+		for _, v := range []any{&totals, new(throttle.CauseTotals), new(throttle.ShadowTotals)} {
+			if err := json.Unmarshal([]byte(text), v); err == nil && (text != `{}` || v == &totals) {
+				t.Errorf("Unmarshal(%s) into %T: got no error", text, v)
+			}
 		}
 	}
 	equal(t, "totals after bad input", totals.Sum(), 3)

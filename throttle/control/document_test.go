@@ -19,7 +19,6 @@ func TestParseDocument_refuses(t *testing.T) {
 		{"null", "null", "not a JSON object"},
 		{"array", "[]", "not a JSON object"},
 		{"YAML", "throttles:\n  stock:\n    mode: off\n", "not a JSON object"},
-		{"line number", "{\n\"throttles\": {\n\"stock\": {\"mode\": \"of\"}}}", "line 3: "},
 		{"line of a mode", "{\n\"throttles\": {\n\"stock\": {\"mode\": \"of\"}\n},\n\"breakers\": {}\n}", "line 3: "},
 		{"line of a field", "{\n\"throttles\": {\n\"stock\": {\"mod\": \"off\"}\n},\n\"breakers\": {}\n}", `line 3: json: unknown field "mod"`},
 		{"line of a duration", "{\n\"throttles\": {\n\"a\": {\"ratio\": 3},\n\"stock\": {\"slow\": \"2\"}\n},\n\"breakers\": {}\n}", "line 4: "},
