@@ -89,19 +89,27 @@ func TestTheZeroCallDoesNothing(t *testing.T) {
 	equal(t, "Context", call.Context(), context.Background())
 }
 
+// TestTheDurationOfACallEndsWithItsOutcome, and is that of the function: without the hook before it and the classifier after it.
 func TestTheDurationOfACallEndsWithItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for end, c := range map[string]struct {
 			end  func(throttle.Call)
 			want time.Duration
 		}{
-			"Answered": {func(c throttle.Call) { c.Answered(nil) }, 3 * time.Second},
-			"Done":     {func(c throttle.Call) { c.Done(nil) }, 3 * time.Second},
+			"Answered": {func(c throttle.Call) { c.Answered(errPlain) }, 3 * time.Second},
+			"Done":     {func(c throttle.Call) { c.Done(errPlain) }, 3 * time.Second},
 			"Finish":   {func(c throttle.Call) { c.Finish(throttle.Rejected) }, 3 * time.Second},
 			"nothing":  {func(throttle.Call) {}, time.Minute + 3*time.Second},
 		} {
 			w := &witness{}
-			call := admit(t, build(t, throttle.Config{Hooks: w.hooks()}), throttle.High)
+			slow := throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+				time.Sleep(5 * time.Second)
+				return ctx
+			}}
+			call := admit(t, build(t, throttle.Config{
+				Classify: func(context.Context, error) (throttle.Outcome, bool) { time.Sleep(7 * time.Second); return 0, false },
+				Hooks:    throttle.JoinHooks(slow, w.hooks()),
+			}), throttle.High)
 			time.Sleep(3 * time.Second)
 			c.end(call)
 			time.Sleep(time.Minute)
@@ -179,22 +187,22 @@ func TestACallThatEndsWhileItIsAnswered(t *testing.T) {
 	w.want(t, "started", "finished")
 }
 
-// Answered, Done and Finish may meet in any order: the call is counted once, and ends once.
+// Responding, Answered, Done and Finish may meet in any order: the call is counted once, ends once, and is not open any more.
 func TestAnsweredAmongManyEnds(t *testing.T) {
 	var mu sync.Mutex
 	finished := 0
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {
+	th := build(t, throttle.Config{Slow: time.Hour, Hooks: throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		finished++
 	}}})
-	const rounds = 500
+	const rounds = 1000
 	for range rounds {
 		call := admit(t, th, throttle.High)
 		var wg sync.WaitGroup
 		for _, f := range []func(){
 			func() { call.Answered(nil) }, func() { call.Answered(errors.New("no answer")) },
-			func() { call.Done(nil) }, func() { call.Finish(throttle.Accepted) },
+			func() { call.Done(nil) }, func() { call.Finish(throttle.Accepted) }, call.Responding,
 		} {
 			wg.Go(f)
 		}
@@ -202,5 +210,6 @@ func TestAnsweredAmongManyEnds(t *testing.T) {
 	}
 	equal(t, "calls", tier(th, throttle.High).Ended.Sum(), rounds)
 	equal(t, "finished", finished, rounds)
+	equal(t, "open", th.Stats().Slow.Open, 0)
 	equal(t, "in flight", inFlight(th), 0)
 }

@@ -254,24 +254,6 @@ func TestAPriorityPutIntoTheContextByStartedIsForCallsInside(t *testing.T) {
 	wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
 }
 
-func TestDurationIsThatOfTheFunction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got time.Duration
-		th := build(t, throttle.Config{
-			Classify: func(context.Context, error) (throttle.Outcome, bool) { time.Sleep(7 * time.Second); return 0, false },
-			Hooks: throttle.Hooks{
-				Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-					time.Sleep(5 * time.Second)
-					return ctx
-				},
-				Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Duration },
-			},
-		})
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return errPlain })
-		equal(t, "Duration", got, 3*time.Second)
-	})
-}
-
 func TestEventsAsText(t *testing.T) {
 	th := build(t, throttle.Config{Name: "orders"})
 	for want, e := range map[string]fmt.Stringer{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -127,27 +126,6 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestRespondingWhileTheCallEnds: whichever comes first, the call leaves the open calls once, and has one outcome.
-func TestRespondingWhileTheCallEnds(t *testing.T) {
-	th := build(t, throttle.Config{Slow: time.Hour, Rand: lucky})
-	ends := []func(throttle.Call){
-		func(c throttle.Call) { c.Done(errBusy) },
-		func(c throttle.Call) { c.Finish(throttle.Accepted) },
-		func(c throttle.Call) { c.Answered(nil); c.Done(nil) },
-	}
-	for i := range 3000 {
-		call := admitMany(t, th, throttle.Low, 1)[0]
-		var both sync.WaitGroup
-		both.Go(call.Responding)
-		both.Go(func() { ends[i%3](call) })
-		both.Wait()
-	}
-	equal(t, "open", th.Stats().Slow.Open, 0)
-	equal(t, "in flight", inFlight(th), 0)
-	equal(t, "ended", tier(th, throttle.Low).Ended.Sum(), 3000)
-	equal(t, "rejected", tier(th, throttle.Low).Ended.Outcome(throttle.Rejected), 1000)
 }
 
 func TestResponding_panic(t *testing.T) {
