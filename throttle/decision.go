@@ -71,18 +71,3 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 		t.policyChange.Store(&PolicyEvent{Throttle: t, Before: t.stateOf(before), After: t.stateOf(&after)})
 	}
 }
-
-// causeOf returns the cause in a packed decision.
-func causeOf(d decision.Packed) Cause {
-	switch {
-	case !d.Has(causedAbove | causedLimit | causedProcessor | causedTold):
-		return CauseOwn
-	case d.Has(causedProcessor):
-		return CauseProcessor
-	case d.Has(causedLimit):
-		return CauseLimit
-	case d.Has(causedTold):
-		return CauseTold
-	}
-	return CauseAbove
-}

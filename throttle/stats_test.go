@@ -215,10 +215,7 @@ func underWay(t *testing.T, th *throttle.Throttle, n, calls int, each func(*rand
 			dice := rand.New(rand.NewPCG(uint64(i), 1))
 			for call := range calls {
 				if call%40 == 0 {
-					mode := throttle.Mode(turns.Add(1) % int64(throttle.ModeOff+1))
-					if err := th.Tune(throttle.Patch{Mode: &mode}); err != nil {
-						t.Errorf("Tune: got error %v want nil", err)
-					}
+					setMode(t, th, throttle.Mode(turns.Add(1)%int64(throttle.ModeOff+1)))
 				}
 				each(dice)
 			}

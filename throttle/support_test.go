@@ -213,7 +213,7 @@ func admit(t *testing.T, th *throttle.Throttle, p throttle.Priority) throttle.Ca
 }
 
 // tune changes a throttle, which must succeed.
-func tune(t *testing.T, th *throttle.Throttle, change throttle.Patch) {
+func tune(t testing.TB, th *throttle.Throttle, change throttle.Patch) {
 	t.Helper()
 	if err := th.Tune(change); err != nil {
 		t.Errorf("Tune: got error %v want nil", err)
@@ -223,9 +223,7 @@ func tune(t *testing.T, th *throttle.Throttle, change throttle.Patch) {
 // setMode changes the mode of a running throttle.
 func setMode(t testing.TB, th *throttle.Throttle, mode throttle.Mode) {
 	t.Helper()
-	if err := th.Tune(throttle.Patch{Mode: &mode}); err != nil {
-		t.Fatalf("Tune to %v: %v", mode, err)
-	}
+	tune(t, th, throttle.Patch{Mode: &mode})
 }
 
 // ran makes a call, and reports whether its function was called.

@@ -129,29 +129,17 @@ func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
 
 // TestOverride_isAboveTheCode until it ends. Group.Tune and Tune change what is below it.
 func TestOverride_isAboveTheCode(t *testing.T) {
-	g, err := throttle.NewGroup(func(string) throttle.Config {
+	g := newGroup(t, func(string) throttle.Config {
 		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
-			if err := th.Override(throttle.SourceHTTP, throttle.Patch{Mode: new(throttle.ModeOff)}); err != nil {
-				t.Error(err)
-			}
+			equal(t, "Override", th.Override(throttle.SourceHTTP, throttle.Patch{Mode: new(throttle.ModeOff)}), nil)
 		}}}
 	}, throttle.GroupConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Tune(throttle.Patch{Mode: new(throttle.ModeShadow), Ratio: new(5.0)}); err != nil {
-		t.Fatal(err)
-	}
-	th, err := g.Get("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeShadow), Ratio: new(5.0)}), nil)
+	th := member(t, g, "a")
 	now, code := th.Tuning()
 	equal(t, "in force", now, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeOff})
 	equal(t, "of the code", code, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeShadow})
 	equal(t, "Stats", th.Stats().Mode, throttle.ModeOff)
-	if err := th.Override(throttle.SourceHTTP, throttle.Patch{}); err != nil {
-		t.Fatal(err)
-	}
+	equal(t, "end of the override", th.Override(throttle.SourceHTTP, throttle.Patch{}), nil)
 	equal(t, "after the override", th.Stats().Mode, throttle.ModeShadow)
 }

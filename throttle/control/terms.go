@@ -20,6 +20,27 @@ const (
 	maxText = 500
 )
 
+// Terms are the fields that every line of a [Document] has.
+type Terms struct {
+	// Until is when the line ends by itself. Default: it ends when it is removed.
+	Until time.Time `json:"until,omitzero"`
+	// For is how long the line holds, from now on, in place of Until. A file cannot have it,
+	// because it would start again with each process.
+	For throttle.Duration `json:"for,omitempty"`
+	// Changed is when the line was last changed, for [LastChange]. Default: when the file was written, if
+	// the line is in it from the start of the process, and else when the line came.
+	Changed time.Time `json:"changed,omitzero"`
+	// By is the name of the operator. Over HTTP it is the result of Authorize.
+	By string `json:"by,omitempty"`
+	// Reason is shown wherever the change is shown. Required over HTTP.
+	Reason string `json:"reason,omitempty"`
+	// Optional allows a name that no throttle of this process has had yet, such as one that another
+	// service has, or one that is made by the first call. Without it such a name is an error.
+	Optional bool `json:"optional,omitempty"`
+}
+
+func (t *Terms) terms() *Terms { return t }
+
 // resolve sets Until from For, and returns an error for terms that a source cannot have.
 func (t *Terms) resolve(source throttle.Source, now time.Time) error {
 	switch {

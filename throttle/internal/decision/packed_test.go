@@ -1,25 +1,6 @@
 package decision
 
-import (
-	"math"
-	"testing"
-)
-
-func TestPack(t *testing.T) {
-	for _, p := range []float64{0, 1e-15, 0.5, Largest} {
-		for flags := range uint64(32) {
-			packed := Pack(p, flags)
-			if got := packed.Probability(); math.Abs(got-p) > 1.0/scale {
-				t.Errorf("Pack(%v, %b): got probability %v", p, flags, got)
-			}
-			for bit := range 5 {
-				if flag := uint64(1) << bit; packed.Has(flag) != (flags&flag != 0) {
-					t.Errorf("Pack(%v, %b): flag %b is %v", p, flags, flag, packed.Has(flag))
-				}
-			}
-		}
-	}
-}
+import "testing"
 
 // TestCache_draw checks that the draws of a stripe are uniform, and that each is independent of the
 // one before.
