@@ -11,28 +11,19 @@ import (
 
 // useElsewhere calls every method of a throttle from another goroutine and waits for it, which would never end if this one held
 // a lock of the throttle.
-func useElsewhere(t *testing.T, who string, th *throttle.Throttle) {
+func useElsewhere(t *testing.T, th *throttle.Throttle) {
 	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	inTime(t, func() {
 		ctx := context.Background()
 		_ = th.Do(ctx, throttle.High, returns(errBusy))
-		_, _ = throttle.Do(ctx, th, throttle.High, func(context.Context) (int, error) { return 1, nil })
+		_, _ = throttle.Do(ctx, th, throttle.High, valued(1, nil))
 		if call, err := th.Admit(ctx, throttle.Low); err == nil {
 			call.Done(errPlain)
 		}
 		_, _, _ = th.Name(), th.Stats(), th.RejectionProbability(throttle.Low)
-		if err := th.Tune(throttle.Patch{Ratio: new(2.001)}); err != nil {
-			t.Errorf("%s: Tune: got error %v want nil", who, err)
-		}
+		tune(t, th, throttle.Patch{Ratio: new(2.001)})
 		_ = th.Close()
-	}()
-	select {
-	case <-done:
-	case <-time.After(30 * time.Second):
-		t.Fatalf("%s: got no answer from the throttle, want it: a lock is held", who)
-	}
+	})
 }
 
 // TestNoLockIsHeldWhileForeignCodeRuns: not while a hook runs, nor any other function that a Config or Tune is given.
@@ -81,7 +72,7 @@ func TestNoLockIsHeldWhileForeignCodeRuns(t *testing.T) {
 			use = func(who string, th *throttle.Throttle) { // each time, not only the first
 				if who == moment && th != nil && inside.CompareAndSwap(false, true) {
 					used++
-					useElsewhere(t, who, th)
+					useElsewhere(t, th)
 					inside.Store(false)
 				}
 			}

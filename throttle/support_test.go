@@ -269,14 +269,11 @@ var exits = map[string]func(){
 func leave(t *testing.T, exit string, f func()) {
 	t.Helper()
 	returned, recovered := false, any(nil)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	elsewhere(func() {
 		defer func() { recovered = recover() }()
 		f()
 		returned = true
-	}()
-	<-done
+	})
 	var nilPanic *runtime.PanicNilError
 	err, _ := recovered.(error)
 	ok := !returned

@@ -91,8 +91,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 	th := build(t, throttle.Config{Hooks: d.hooks(), Rand: lucky})
 	times(10, th, throttle.High, nil)
 	times(60, th, throttle.Low, errBusy)
-	early, err := th.Admit(t.Context(), throttle.Medium)
-	equal(t, "Admit outside", err, nil)
+	early := admit(t, th, throttle.Medium)
 	d.tear()
 	synctest.Test(t, func(t *testing.T) {
 		early.Done(nil)
@@ -101,8 +100,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 		equal(t, "probability, kept across the border", th.RejectionProbability(throttle.Low), 0.5)
 		for range 20 {
 			times(5, th, throttle.High, errPlain)
-			call, err := th.Admit(t.Context(), throttle.High)
-			equal(t, "Admit in the bubble", err, nil)
+			call := admit(t, th, throttle.High)
 			time.Sleep(10 * time.Second)
 			call.Done(nil)
 			checkSane(t, th)

@@ -50,10 +50,9 @@ func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
 		th := build(t, throttle.Config{Hooks: d.hooks()})
-		call, err := th.Admit(t.Context(), throttle.Low)
-		equal(t, "Admit", err, nil)
+		call := admit(t, th, throttle.Low)
 		d.tear()
-		err = th.Do(t.Context(), throttle.High, func(context.Context) error {
+		err := th.Do(t.Context(), throttle.High, func(context.Context) error {
 			equal(t, "Close", th.Close(), nil)
 			return errBusy
 		}, func(context.Context, error, bool) error { return errPlain })
