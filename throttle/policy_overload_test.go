@@ -28,17 +28,12 @@ type fortune struct{ calls, good int }
 
 func (o fortune) share() float64 { return float64(o.good) / float64(o.calls) }
 
-func newFleet(t *testing.T, c Config) *fleet {
-	t.Helper()
+func newFleet(c Config) *fleet {
 	clients := sized(100, 20)
 	f := &fleet{now: time.Unix(0, 0), filled: time.Unix(0, 0), dice: rand.New(rand.NewPCG(1, 0)), rate: 10 * float64(clients)}
 	c.Name, c.Now, c.Rand = "fleet", func() time.Time { return f.now }, f.dice.Float64
 	for range clients {
-		th, err := newThrottle(c, "", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.clients = append(f.clients, th)
+		f.clients = append(f.clients, Must(newThrottle(c, "", 1)))
 	}
 	return f
 }
@@ -95,7 +90,7 @@ func TestPoliciesKeepGoodputUnderOverload(t *testing.T) {
 	for _, c := range cases[:sized(6, 2)] {
 		t.Run(fmt.Sprintf("%v at %vx", c.policy, c.load), func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, Config{Policy: c.policy})
+			f := newFleet(Config{Policy: c.policy})
 			f.run(0.8, time.Minute)
 			before := f.served
 			f.run(c.load, time.Minute)
@@ -121,7 +116,7 @@ func TestTieredRecovers(t *testing.T) {
 	for name, load := range map[string]float64{"five-fold overload": 5, "ten-fold overload": 10, "outage": 0.8} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, Config{Policy: Tiered})
+			f := newFleet(Config{Policy: Tiered})
 			f.run(0.8, time.Minute)
 			f.down = load < 1
 			f.run(load, sized(time.Minute, 20*time.Second))

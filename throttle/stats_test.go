@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,12 +51,6 @@ func TestStatsAsJSON(t *testing.T) {
 	})
 	text, err := json.Marshal(th.Stats())
 	equal(t, "error", err, nil)
-	for _, want := range []string{
-		`"Name":"orders"`, `"Policy":"tiered"`, `"Mode":"shadow"`, `"Ratio":1.5`, `"MinimumRate":3`, `"TargetRejection":0.2`,
-		`"Window":30000000000`, `"Priority":"high"`, `"Priority":"p5"`, `"Cause":"own"`,
-	} {
-		equal(t, want+" in "+string(text), strings.Contains(string(text), want), true)
-	}
 	var got throttle.Stats
 	equal(t, "error of reading it", json.Unmarshal(text, &got), nil)
 	equal(t, "what is read is what was written", reflect.DeepEqual(got, th.Stats()), true)

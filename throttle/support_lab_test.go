@@ -27,10 +27,7 @@ func newLab(t *testing.T, seed uint64, c Config) *lab {
 	if c.Rand == nil {
 		c.Rand = l.dice.Float64
 	}
-	var err error
-	if l.Throttle, err = New(c); err != nil {
-		t.Fatal(err)
-	}
+	l.Throttle = Must(New(c))
 	return l
 }
 

@@ -9,17 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/adaptive"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 func mustNew(t *testing.T, c adaptive.Config) *adaptive.Throttler {
 	t.Helper()
-	th, err := adaptive.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return th
+	return throttle.Must(adaptive.New(c))
 }
 
 // newThrottler returns a throttler whose clock stands still, and draws of r.
@@ -240,10 +237,7 @@ func TestKeepsAnOverloadedBackendServing(t *testing.T) {
 	const capacity, load = 40, 5 * 40
 	for _, throttled := range []bool{false, true} {
 		clock := throttletest.NewClock(time.Unix(0, 0))
-		backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: clock.Now}))
 		th := mustNew(t, adaptive.Config{Now: clock.Now, Rand: fixedRand(7)})
 		before := uint64(0)
 		for i := range 120 * load {

@@ -159,10 +159,7 @@ func TestApply_stopsRetries(t *testing.T) {
 func TestApply_laterMembers(t *testing.T) {
 	var r recorder
 	c := newControl(t, r.hooks())
-	g, err := throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts", Hooks: c.ThrottleHooks()} }, throttle.GroupConfig{Max: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts", Hooks: c.ThrottleHooks()} }, throttle.GroupConfig{Max: 1}))
 	defer g.Close()
 	report := apply(t, c, `{"throttles": {"hosts": {"mode": "off", "optional": true}}}`)
 	if !slices.Equal(report.Missing, []string{"throttle hosts"}) || len(report.Changes) != 1 {

@@ -18,10 +18,7 @@ import (
 
 // A file switches a throttle off. When the line is gone, the setting is that of the code again.
 func Example() {
-	ctl, err := control.New(control.Config{})
-	if err != nil {
-		panic(err)
-	}
+	ctl := throttle.Must(control.New(control.Config{}))
 	defer ctl.Close()
 	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
 
@@ -40,10 +37,7 @@ func Example() {
 }
 
 func ExampleControl_Watch() {
-	ctl, err := control.New(control.Config{})
-	if err != nil {
-		panic(err)
-	}
+	ctl := throttle.Must(control.New(control.Config{}))
 	defer ctl.Close()
 	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
 
@@ -73,10 +67,7 @@ func ExampleControl_WatchFunc() {
 	}))
 	defer server.Close()
 	for _, cluster := range []string{"eu", "us"} {
-		ctl, err := control.New(control.Config{Labels: map[string]string{"service": "shop", "cluster": cluster}})
-		if err != nil {
-			panic(err)
-		}
+		ctl := throttle.Must(control.New(control.Config{Labels: map[string]string{"service": "shop", "cluster": cluster}}))
 		defer ctl.Close()
 		stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
 		if err := ctl.WatchFunc(context.Background(), server.URL, 0, control.ReadURL(nil, server.URL)); err != nil {
@@ -119,10 +110,7 @@ func ExampleControl_WatchFunc_etcd() {
 		fmt.Fprintf(w, `{"kvs": [{"value": %q}]}`, base64.StdEncoding.EncodeToString([]byte(`{"throttles": {"stock": {"mode": "shadow"}}}`)))
 	}))
 	defer etcd.Close()
-	ctl, err := control.New(control.Config{})
-	if err != nil {
-		panic(err)
-	}
+	ctl := throttle.Must(control.New(control.Config{}))
 	defer ctl.Close()
 	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
 	if err := ctl.WatchFunc(context.Background(), "etcd", 0, readEtcd(etcd.URL, "/spillway/control.json")); err != nil {
@@ -133,20 +121,14 @@ func ExampleControl_WatchFunc_etcd() {
 }
 
 func ExampleControl_Handler() {
-	ctl, err := control.New(control.Config{})
-	if err != nil {
-		panic(err)
-	}
-	handler, err := ctl.Handler(func(r *http.Request) (string, error) {
+	ctl := throttle.Must(control.New(control.Config{}))
+	handler := throttle.Must(ctl.Handler(func(r *http.Request) (string, error) {
 		who, password, _ := r.BasicAuth()
 		return checkPassword(who, password)
-	})
-	if err != nil {
-		panic(err)
-	}
+	}))
 	http.Handle("/debug/throttle/control", handler)
 
-	_, err = ctl.Handler(nil)
+	_, err := ctl.Handler(nil)
 	fmt.Println(err)
 	// Output: control: Handler: Authorize is nil: want a function that returns who sends a request
 }

@@ -21,10 +21,7 @@ const fleet = `{
 
 func newLabeled(t testing.TB, labels map[string]string) *control.Control {
 	t.Helper()
-	c, err := control.New(control.Config{Labels: labels})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := throttle.Must(control.New(control.Config{Labels: labels}))
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

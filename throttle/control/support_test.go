@@ -49,10 +49,7 @@ func (r *recorder) take() (tuned []string, failed []error) {
 
 func newControl(t testing.TB, hooks control.Hooks) *control.Control {
 	t.Helper()
-	c, err := control.New(control.Config{Hooks: hooks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := throttle.Must(control.New(control.Config{Hooks: hooks}))
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -17,11 +17,7 @@ import (
 // newThrottle returns a throttle with the hooks of rec, which sheds every call with a probability above 0.
 func newThrottle(t *testing.T, rec *throttletest.Recorder) *throttle.Throttle {
 	t.Helper()
-	th, err := throttle.New(throttle.Config{Name: "backend", Hooks: rec.Hooks(), Rand: throttletest.Always(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return th
+	return throttle.Must(throttle.New(throttle.Config{Name: "backend", Hooks: rec.Hooks(), Rand: throttletest.Always(0)}))
 }
 
 // TestHooksRecordEveryEvent fails if throttle.Hooks gets a field that the recorder does not set. Announced is about a

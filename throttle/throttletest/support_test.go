@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
@@ -17,11 +18,7 @@ func newBackend(t *testing.T, c throttletest.BackendConfig) (*throttletest.Backe
 
 func mustBackend(t *testing.T, c throttletest.BackendConfig) *throttletest.Backend {
 	t.Helper()
-	b, err := throttletest.NewBackend(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return throttle.Must(throttletest.NewBackend(c))
 }
 
 // calls makes n calls and returns how many were served.
