@@ -18,14 +18,15 @@ const (
 	leastLate      = 0.9
 	// The mean and the shortest time grow that many times in a row. From the first stretch to the last one,
 	// the mean grows by at least this part of the time between them, and not by chance.
-	leastRun    = 3
-	leastSlope  = 0.15
-	surelyGrown = 3 // standard errors
-	noRun       = -1
+	leastRun     = 3
+	leastSlope   = 0.15
+	surelyGrown  = 3   // standard errors
+	probablyMore = 0.7 // standard errors of the open calls that are more than those of the first stretch
+	noRun        = -1
 	// While all calls were late, this share of the usual ones ended at least, and the open ones became more by
 	// that share of those, and not by chance.
 	leastEnded, leastMore = 0.75, 0.3
-	surelyMore            = 3.5 // standard errors, because each stretch is a test
+	surelyMore            = 3.2 // standard errors, because each stretch is a test
 )
 
 // trend finds out whether the times of late calls grow.
@@ -112,7 +113,8 @@ func (s *stretch) grewSince(first *stretch) bool {
 	grown := s.mean() - first.mean()
 	between := (s.began.at + s.ended - first.began.at - first.ended).Seconds() / 2
 	more, ended := float64(s.began.open-first.began.open), float64(s.began.accepted-first.began.accepted)
-	return more > leastSlope/2*ended && grown >= leastSlope*between && grown >= surelyGrown*math.Sqrt(s.uncertainty()+first.uncertainty())
+	isMore := more > leastSlope/2*ended && more >= probablyMore*math.Sqrt(2*ended+more)
+	return isMore && grown >= leastSlope*between && grown >= surelyGrown*math.Sqrt(s.uncertainty()+first.uncertainty())
 }
 
 func (s *stretch) mean() float64 { return s.sum / s.n }

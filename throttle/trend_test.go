@@ -65,3 +65,16 @@ func TestTrend_lateOnceBefore(t *testing.T) {
 		t.Error("not found by the 16th late call")
 	}
 }
+
+// TestStretch_grewSince: the times have grown surely, from 0.2 to 0.3 s in 0.2 s. While 20 calls ended, four more can be chance.
+func TestStretch_grewSince(t *testing.T) {
+	of := func(at time.Duration, mean float64, accepted uint64, open int64) *stretch {
+		return &stretch{began: census{at, accepted, open}, ended: at, n: 5, sum: 5 * mean, squares: 5 * mean * mean}
+	}
+	first := of(time.Second, 0.2, 100, 50)
+	for more, want := range map[int64]bool{-5: false, 0: false, 4: false, 5: true, 20: true} {
+		if got := of(1200*time.Millisecond, 0.3, 120, 50+more).grewSince(first); got != want {
+			t.Errorf("%d more are open: got %v want %v", more, got, want)
+		}
+	}
+}
