@@ -16,6 +16,11 @@ func wantRest(t *testing.T, r *Ring) {
 	if n := r.Open(); n != 0 || r.late != 0 || r.WrittenOff() != 0 {
 		t.Errorf("at rest: got %d open, %d late, %d written off, want none", n, r.late, r.WrittenOff())
 	}
+	for row := range r.gone {
+		if n := r.gone[row].Load(); n != 0 {
+			t.Errorf("at rest: row %d has %d calls that were written off, want none", row, n)
+		}
+	}
 	for i := range r.words {
 		if n := uint32(r.words[i].Load()); n != 0 {
 			t.Errorf("at rest: word %d has %d calls, want none", i, int32(n))
@@ -124,6 +129,17 @@ func TestRandomCalls(t *testing.T) {
 			}
 			if got, want := r.Open(), int64(len(calls))-r.WrittenOff(); got != want {
 				t.Fatalf("seed %d: %d open, want %d", seed, got, want)
+			}
+			var open int64 // of the rows so far
+			for row := range 3 {
+				for _, c := range calls {
+					if c.row == row {
+						open++
+					}
+				}
+				if open -= r.gone[row].Load(); r.OpenTo(row) != open {
+					t.Fatalf("seed %d: %d open up to row %d, want %d", seed, r.OpenTo(row), row, open)
+				}
 			}
 		}
 		for range 2000 {
