@@ -35,7 +35,7 @@ type trend struct {
 	first, last, current stretch
 	run                  int    // how often the times grew since first; noRun if not all calls were late
 	lateAt               census // since then all calls were late
-	looked               time.Duration
+	looked               time.Duration // when it last compared the late calls with all
 	grew                 bool // until take
 }
 
