@@ -33,10 +33,10 @@ const (
 type trend struct {
 	mu                   sync.Mutex
 	first, last, current stretch
-	run                  int    // how often the times grew since first; noRun if not all calls were late
-	lateAt               census // since then all calls were late
+	run                  int           // how often the times grew since first; noRun if not all calls were late
+	lateAt               census        // since then all calls were late
 	looked               time.Duration // when it last compared the late calls with all
-	grew                 bool // until take
+	grew                 bool          // until take
 }
 
 // census is how many calls were accepted until a time, and how many were open then.
