@@ -73,7 +73,7 @@ test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium; and sta
 	cd $(SERVICES) && GOWORK=off go vet ./...
 	go run $(STATICCHECK) $(call packages,$(MODULES))
 	CGO_ENABLED=1 $(call go_test,$(SQLITE),$(RACE) -short)
-	cd $(SERVICES) && $(call go_test,./...,-short -vet=off -p 8 -timeout 15m)
+	cd $(SERVICES) && $(call go_test,./...,-short -vet=off -p 8 -parallel 4 -timeout 15m)
 	cd $(SERVICES) && $(call go_test,./overload,-count=1 -vet=off -timeout 15m)
 
 test-all: test test-services api-check compat lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour

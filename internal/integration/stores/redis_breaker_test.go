@@ -87,6 +87,7 @@ var _ redis.Hook = (*redisTrips)(nil)
 // TestRedis_Conformance runs the suites of all stores on a server and on a cluster. Each storage is a
 // name, each handle a client.
 func TestRedis_Conformance(t *testing.T) {
+	t.Parallel()
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind+", breaker", func(t *testing.T) {
 			storages := 0

@@ -208,7 +208,7 @@ func (e *engine) losesBuckets(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		return err == nil && asked.Add(1) < 4000
+		return err == nil && asked.Add(1) < 1000
 	})
 }
 
