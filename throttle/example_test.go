@@ -89,16 +89,16 @@ func Example_overload() {
 	// level=INFO msg="throttle detected overload" throttle=recommendations reason=full background=0.00
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.99 cause=above
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.99 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.77 cause=own
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.95 cause=above
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.11 cause=own
-	// high      accepted 5914  rejected   85  shed    1  probability 0.00
-	// important accepted   81  rejected   86  shed 5833  probability 0.95
+	// high      accepted 5912  rejected   87  shed    1  probability 0.00
+	// important accepted   86  rejected   97  shed 5817  probability 0.92
 	// medium    accepted    2  rejected    4  shed 5994  probability 1.00
-	// low       accepted    3  rejected    7  shed 5990  probability 1.00
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=85
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5833 peak_probability=1.00 faults.availability=86
+	// low       accepted    0  rejected    6  shed 5994  probability 1.00
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=87
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5817 peak_probability=1.00 faults.availability=97
 	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5994 peak_probability=1.00 faults.availability=4
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5990 peak_probability=1.00 faults.availability=7
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5994 peak_probability=1.00 faults.availability=6
 }
 
 // stable leaves out of a log what is different each time.

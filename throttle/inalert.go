@@ -18,6 +18,7 @@ func (m *monitor) watchAlert(fresh window.Counts, newBucket bool, o *observation
 		m.findErrors(o)
 	}
 	if newBucket && m.inAlert() {
+		m.settled = m.at-m.since >= m.span
 		m.remember(o)
 		m.checkEnd(o)
 	}

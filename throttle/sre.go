@@ -60,3 +60,14 @@ func kinship(own, above float64) float64 {
 	share := min(1, 1.25*own/above)
 	return share * share
 }
+
+// doubtfulRejections is how many rejections more or less may be chance.
+const doubtfulRejections = 2
+
+// kinshipByCount returns how comparable two tiers are if rejections are those of a full backend, from 0 to 1. It is 1
+// until own would have doubtfulRejections more of them, at the rate of above: fewer prove no difference.
+func kinshipByCount(own, above *window.Counts) float64 {
+	rate := float64(above.Rejected) / max(1, answersOf(above))
+	share := min(1, 1.25*(float64(own.Rejected)+doubtfulRejections)/(rate*answersOf(own)+doubtfulRejections))
+	return share * share
+}

@@ -25,6 +25,10 @@ const (
 	// othersShare, the share of the demand that clients have in an overload of five times the capacity.
 	recentWeight, usualWeight = 0.5, 0.4
 	othersShare               = 0.2
+	// While the demand is steady, what was accepted recently has this weight, and othersShare steadyOthers and up to
+	// chanceOthers more, as the window has fewer than enoughAccepted: the shares of small clients drift by chance.
+	steadyWeight, steadyOthers, chanceOthers = 0.2, 0.04, 0.14
+	enoughAccepted                           = 140
 	// The share of the window is not what is remembered if it differs by surelyChanged standard errors.
 	surelyChanged = 3
 	// The demand has fallen if the recent demand is below this share of the usual one.
@@ -33,9 +37,13 @@ const (
 	// accepted falls by itself.
 	fall, leastChange = 0.05, 0.9
 	// A rejection of which the backend said that it is full counts 1 + fullWeight times: there is no need to leave
-	// room for errors. And the supply grows by fullGrowth at most after such ones. With few answers it is chance
-	// whether there was a rejection, and the clients that saw none would send twice as much.
-	fullWeight, fullGrowth = 2, 0.3
+	// room for errors. And the supply grows by fullGrowth at most after such ones, and by chanceGrowth less as
+	// answers are few: then it is chance whether there was a rejection, and the clients that saw none would send
+	// twice as much.
+	fullWeight, fullGrowth, chanceGrowth = 2, 0.35, 0.27
+	// A window without a rejection may be chance, or the end of the overload: the supply grows by freeGrowth at most,
+	// unless surelyFree rejections were expected.
+	freeGrowth, surelyFree = 0.5, 3.5
 	// The backend rejects calls of any tenant. If the throttle spares the tenants below their share, such a rejection
 	// counts 1 + sparingWeight times.
 	sparingWeight = 5
@@ -69,8 +77,7 @@ func tiered(r *window.Reading, s *stance, t *terms, estimates []estimate) {
 		return
 	}
 	var memory tierTotals
-	shared := newPool(r, s, t)
-	shared.known = s.known(r, &memory)
+	shared := newPool(r, s, t, s.known(r, &memory))
 	if s.inAlert() {
 		estimates[top].probability = shared.shedTop(top, estimates[top].probability)
 	}
@@ -92,17 +99,20 @@ type pool struct {
 	probes        float64         // calls in demand that are let through whatever happens
 	alert         bool
 	full          float64 // share of the rejections of which the backend said that it is full
+	free          bool    // no call of the window was rejected
 	saidFull      bool    // in a load report
 	asked, wanted float64 // calls of the window, and in demand
+	latest        float64 // recent rejections that are not forgiven
+	steady        bool    // demand is the window: see isSteady
 	hold          hold
 }
 
 // newPool returns the pool of a state. In alert the tiers share a little more or less than was accepted
 // recently: see change. While quiet, they share k times the accepted calls of the window: the bound of the
 // documented formula.
-func newPool(r *window.Reading, s *stance, t *terms) pool {
+func newPool(r *window.Reading, s *stance, t *terms, known []window.Counts) pool {
 	span, recent := r.Span, r.Recent
-	o := pool{terms: *t, span: span, demand: span, counted: 1, charged: 1, probes: t.padding, alert: s.inAlert(), saidFull: s.saidFull, hold: s.hold}
+	o := pool{terms: *t, span: span, known: known, demand: span, counted: 1, charged: 1, probes: t.padding, alert: s.inAlert(), saidFull: s.saidFull, hold: s.hold}
 	if o.alert {
 		o.demand, o.probes = recent, t.padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
@@ -110,10 +120,31 @@ func newPool(r *window.Reading, s *stance, t *terms) pool {
 	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
 	all, latest := window.Sum(span), window.Sum(o.demand)
 	if !t.queue.late {
-		o.full = float64(all.Full) / max(1, float64(all.Rejected))
+		o.full, o.free = fullOf(all, window.Sum(known)), all.Rejected == 0
 	}
-	o.asked, o.wanted = requests(&all), requests(&latest)
+	o.asked, o.wanted, o.latest = requests(&all), requests(&latest), o.charged*float64(latest.Rejected)
+	if s.settled && o.isSteady() {
+		o.steady, o.demand, o.charged, o.probes = true, span, o.counted, t.padding
+		o.accepting, o.wanted = recentPart*o.accepting, o.asked
+	}
 	return o
+}
+
+// fullOf returns the share of the rejections of which the backend said that it is full. A small client has windows
+// without a rejection by chance: then what it remembers holds.
+func fullOf(all, known window.Counts) float64 {
+	if all.Rejected == 0 {
+		all = known
+	}
+	return float64(all.Full) / max(1, float64(all.Rejected))
+}
+
+// isSteady reports whether the backend says that it is full, and the recent demand differs from that of the window by
+// chance only. Then tiers compete in the window: a client of a large fleet has a few recent calls of each tier, so by
+// these it would often take low tiers for high ones.
+func (o *pool) isSteady() bool {
+	expected := o.asked / recentPart
+	return o.hold == noHold && 2*o.full > 1 && math.Abs(o.wanted-expected) < surelyChanged*math.Sqrt(max(1, expected))
 }
 
 // unforgiven returns the share of the rejections that remains if as many as background times the
@@ -151,6 +182,7 @@ func (o *pool) claim(p int, estimates []estimate) claims {
 	c.all = c.own
 	for i := range p {
 		share, above := kinship(own, rejectionRate(&o.known[i])), &o.demand[i]
+		share = max(share, o.full*kinshipByCount(&o.known[p], &o.known[i]))
 		forgiven := (1 - o.charged) * float64(above.Rejected)
 		c.all += float64(above.Accepted) + forgiven + share*(float64(above.Rejected)-forgiven+float64(above.Shed))
 		c.probes += share * requests(above) * (1 - estimates[i].probability)
@@ -205,16 +237,25 @@ func (o *pool) share() float64 {
 	if o.queue.found {
 		return o.queue.share(o.accepting, o.wanted)
 	}
-	usual, others := o.usualShare()*o.wanted, othersShare*o.wanted
-	return math.Pow(o.accepting, recentWeight) * math.Pow(usual, usualWeight) * math.Pow(others, 1-recentWeight-usualWeight)
+	recent, others := recentWeight, 1-recentWeight-usualWeight
+	if o.steady {
+		recent, others = steadyWeight, steadyOthers+chanceOthers*o.chance()
+	}
+	return math.Pow(o.accepting, recent) * math.Pow(o.usualShare()*o.wanted, 1-recent-others) * math.Pow(othersShare*o.wanted, others)
+}
+
+// chance returns how much of what the window shows is chance, from 0 to 1.
+func (o *pool) chance() float64 {
+	few := enoughAccepted / max(1, o.accepted)
+	return min(1, few*few)
 }
 
 // usualShare returns which share of the demand was accepted: as it is remembered, unless that of the window
-// differs by more than chance.
+// differs by more than chance, or the overload may be over.
 func (o *pool) usualShare() float64 {
 	all := window.Sum(o.known)
 	remembered := acceptedOf(o.known, o.counted) / max(1, requests(&all))
-	if expected := remembered * o.asked; math.Abs(o.accepted-expected) > surelyChanged*math.Sqrt(max(1, expected)) {
+	if expected := remembered * o.asked; math.Abs(o.accepted-expected) > surelyChanged*math.Sqrt(max(1, expected)) || o.steady && o.free {
 		return o.accepted / max(1, o.asked)
 	}
 	return remembered
@@ -231,18 +272,29 @@ func (o *pool) change(c *claims) float64 {
 	}
 	rejected := o.counted * c.rejected
 	if !o.queue.late {
-		latest := window.Sum(o.demand)
-		rejected = min(rejected, recentPart*(o.charged*float64(latest.Rejected)+newRejection))
+		rejected = min(rejected, recentPart*(o.latest+newRejection))
 	}
 	weight, growth := o.full, o.k-1
 	if !o.saidFull {
-		weight, growth = o.weightOfFull()*o.full, growth+o.full*(min(growth, fullGrowth)-growth)
+		weight, growth = o.weightOfFull()*o.full, growth+o.full*(min(growth, o.mostGrowth())-growth)
 	}
 	beyond := (1+weight)*rejected/(1+o.target*o.accepted) - 1
 	if beyond > 0 {
 		return max(leastChange, 1-fall*beyond)
 	}
 	return 1 - growth*beyond
+}
+
+// mostGrowth returns by how much the supply grows at most if the backend says that it is full.
+func (o *pool) mostGrowth() float64 {
+	if !o.free {
+		return fullGrowth - chanceGrowth*o.chance()
+	}
+	before := window.Sum(o.known)
+	if float64(before.Rejected)*o.accepted >= surelyFree*(answersOf(&before)-o.accepted) {
+		return 1
+	}
+	return freeGrowth
 }
 
 func (o *pool) weightOfFull() float64 {
