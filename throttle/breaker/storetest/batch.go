@@ -12,92 +12,35 @@ import (
 )
 
 func batchCases() []testCase {
+	one, two, three := put(home, 1, "one"), put(home, 2, "two"), put(home, 3, "three")
+	conflict := edits(put(home, 1, "lost"), drop(home, 2), put(home, 3, "lost"))
+	conflicts := []edit{conflict.when(off(1, 1)), edits(one, two), puts("new").by(1)}
+	for _, at := range []func(store.Version) store.Version{never, off(0, -1), off(0, 1), off(1, 0), off(-1, 0)} {
+		conflicts = append(conflicts, conflict.when(at), conflict.when(at).under(100), edits().when(at), edits().when(at).under(100))
+	}
+	withoutEpoch := func(v store.Version) store.Version { return store.Version{Number: v.Number} }
 	return []testCase{
-		{"creates, replaces and deletes", batchMixes},
-		{"deletes missing records", batchDeletesNothing},
-		{"500 changes", batchIsLarge},
-		{"another version is a conflict", batchConflicts},
-		{"a conflict leaves no term", conflictLeavesNoTerm},
+		{"creates, replaces and deletes", shardCase(edits(one, two, three), edits(put(home, 2, "new"), drop(home, 3), put(home, 4, "four")).by(1))},
+		{"deletes missing records", shardCase(edits(drop(home, 1)), edits(one), edits(drop(home, 2), drop(home, 3)))},
+		{"500 changes", shardCase(largeEdits()...)},
+		{"another version is a conflict", shardCase(append(conflicts, conflict.when(withoutEpoch))...)},
+		{"a conflict leaves no term", shardCase(puts("x"), puts("y").under(200).when(never), puts("z").under(100))},
 		{"changes one shard only", batchKeepsToShard},
 	}
 }
 
-func batchMixes(r *fixture) {
-	const shard = 21
-	r.write(r.Store, shard, put(shard, 1, "kept"), put(shard, 2, "old"), put(shard, 3, "deleted"))
-	r.write(r.Handle(), shard, put(shard, 2, "new"), drop(shard, 3), put(shard, 4, "created"))
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "kept", 2: "new", 4: "created"}))
-}
-
-// batchDeletesNothing deletes records that do not exist. That may count as a write or not; Apply
-// must return the version.
-func batchDeletesNothing(r *fixture) {
-	const shard = 22
-	v := r.apply(r.Store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
-	r.expectVersion(r.Handle(), shard, v)
-	v = r.apply(r.Store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, 1, "x")}})
-	v = r.apply(r.Store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{drop(shard, 2), drop(shard, 3)}})
-	r.expectVersion(r.Handle(), shard, v)
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
-}
-
-func batchIsLarge(r *fixture) {
-	const shard, size = 23, 500
-	var changes, deletions []store.Change
-	want := map[int]string{}
-	for n := range size {
-		want[n] = fmt.Sprintf("record %d", n)
-		changes = append(changes, put(shard, n, want[n]))
-	}
-	first := r.write(r.Store, shard, changes...)
-	r.expectRecords(r.shard(r.Handle(), shard), texts(shard, want))
-	for n := range size {
+// largeEdits writes 500 records, and then replaces a third of them and deletes the others.
+func largeEdits() []edit {
+	var created, changed []store.Change
+	for n := range 500 {
+		created = append(created, put(home, n, fmt.Sprintf("record %d", n)))
 		if n%3 == 0 {
-			want[n] = fmt.Sprintf("new record %d", n)
-			deletions = append(deletions, put(shard, n, want[n]))
+			changed = append(changed, put(home, n, fmt.Sprintf("new record %d", n)))
 		} else {
-			delete(want, n)
-			deletions = append(deletions, drop(shard, n))
+			changed = append(changed, drop(home, n))
 		}
 	}
-	second := r.write(r.Store, shard, deletions...)
-	r.expectRecords(r.shard(r.Handle(), shard), texts(shard, want))
-	if first.Number != 1 || second.Number != 2 {
-		r.Errorf("version numbers of two batches of %d changes each: got %d and %d, want 1 and 2: a batch is one write", size, first.Number, second.Number)
-	}
-}
-
-func batchConflicts(r *fixture) {
-	const shard = 24
-	changes := []store.Change{put(shard, 1, "lost"), drop(shard, 2), put(shard, 3, "lost")}
-	expectError := func(expect store.Version, why string) {
-		r.Helper()
-		for term := range uint64(2) {
-			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
-			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+" (a batch without changes)")
-		}
-	}
-	expectError(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
-	first := r.write(r.Store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
-	expectError(store.Version{}, "the shard has been written")
-	second := r.write(r.Handle(), shard, put(shard, 1, "three"))
-	expectError(first, "another handle has written since then")
-	expectError(store.Version{}, "the shard has been written")
-	expectError(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "that version was not written yet")
-	expectError(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
-	expectError(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
-	expectError(store.Version{Number: second.Number}, "the epoch is missing")
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "three", 2: "two"}))
-}
-
-func conflictLeavesNoTerm(r *fixture) {
-	const shard = 25
-	v := r.write(r.Store, shard, put(shard, 1, "x"))
-	r.expectError(r.Store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
-		"the shard has been written")
-	if _, err := r.tryApply(r.Store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
-		r.Errorf("Apply with term 100 after ErrConflict for a batch with term 200: got error %v, want none: ErrConflict writes nothing, not even the term", err)
-	}
+	return []edit{edits(created...), edits(changed...)}
 }
 
 func batchKeepsToShard(r *fixture) {
@@ -117,83 +60,32 @@ func batchKeepsToShard(r *fixture) {
 }
 
 func fenceCases() []testCase {
+	old, newer := puts("old").under(41), puts("newer").under(42)
 	return []testCase{
-		{"stops lower terms", fenceStops},
-		{"comes before a conflict", fenceBeforeConflict},
-		{"compares terms as numbers", fenceCompares},
-		{"is set by a batch without changes", fenceByEmptyBatch},
-		{"lets term 0 pass", fenceByHand},
-		{"outlives the records", fenceOutlives},
+		{"stops lower terms", shardCase(old, newer.by(1), old, edits().under(41), newer, old.by(1), edits().under(41).by(1), newer.by(1))},
+		{"comes before a conflict", shardCase(old, newer, old.when(off(0, -1)))},
+		{"compares terms as numbers", shardCase(risingTerms()...)},
+		{"is set by a batch without changes", shardCase(edits().under(42), old.by(1), newer, edits().under(50), puts("late").under(49).by(1))},
+		{"lets term 0 pass", shardCase(newer, puts("by hand"), puts("stale").when(never), old, newer)},
+		{"outlives the records", shardCase(newer, edits(drop(home, 1)).under(42), old)},
 		{"belongs to one shard", fencePerShard},
 		{"stops an old leader under load", fenceInFullRun},
 	}
 }
 
+// risingTerms are terms whose order differs if they are compared as text, as 32 bits or as floats.
+func risingTerms() []edit {
+	var script []edit
+	for _, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
+		late := puts("late").under(term - 1)
+		script = append(script, late, puts("newer").under(term), late, puts("late").under(9), puts("goes on").under(term).by(1))
+	}
+	return script
+}
+
 // batch returns a batch of one change to the first record.
 func batch(shard int, term uint64, expect store.Version, text string) store.Batch {
 	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
-}
-
-func fenceStops(r *fixture) {
-	const shard, old, newer = 31, 41, 42
-	other := r.Handle()
-	v := r.apply(r.Store, batch(shard, old, store.Version{}, "old"))
-	v = r.apply(other, batch(shard, newer, v, "newer"))
-	for _, s := range []store.Store{r.Store, other} {
-		r.expectError(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
-		r.expectError(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "a batch with a higher term has been applied (a batch without changes)")
-		v = r.apply(s, batch(shard, newer, v, "the same term goes on"))
-	}
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "the same term goes on"}))
-}
-
-func fenceBeforeConflict(r *fixture) {
-	const shard = 32
-	v := r.apply(r.Store, batch(shard, 41, store.Version{}, "old"))
-	r.apply(r.Store, batch(shard, 42, v, "newer"))
-	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced,
-		"both errors apply: a leader that gets ErrConflict would read the shard and retry, although it is no longer the leader")
-}
-
-// fenceCompares uses terms whose order differs if they are compared as text, as 32 bits or as
-// floats.
-func fenceCompares(r *fixture) {
-	for i, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
-		shard := 33 + i
-		v := r.apply(r.Store, batch(shard, term-1, store.Version{}, "old"))
-		v = r.apply(r.Store, batch(shard, term, v, "newer"))
-		why := fmt.Sprintf("%d is less than %d, which has been applied", term-1, term)
-		r.expectError(r.Store, batch(shard, term-1, v, "late"), store.ErrFenced, why)
-		r.expectError(r.Store, batch(shard, 9, v, "late"), store.ErrFenced, why)
-		r.apply(r.Handle(), batch(shard, term, v, "goes on"))
-	}
-}
-
-func fenceByEmptyBatch(r *fixture) {
-	const shard = 40
-	r.apply(r.Store, store.Batch{Shard: shard, Term: 42})
-	r.expectError(r.Handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
-		"a batch without changes stores its term, even in a shard that was never written")
-	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
-	r.apply(r.Store, store.Batch{Shard: shard, Term: 50, Expect: v})
-	r.expectError(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes stores its term")
-}
-
-func fenceByHand(r *fixture) {
-	const shard = 41
-	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "led"))
-	v = r.apply(r.Store, batch(shard, 0, v, "by hand"))
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "by hand"}))
-	r.expectError(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "a batch with term 0 is not fenced, but its version is compared")
-	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a batch with term 0 keeps the term of the shard")
-	r.apply(r.Store, batch(shard, 42, v, "led again"))
-}
-
-func fenceOutlives(r *fixture) {
-	const shard = 42
-	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
-	v = r.apply(r.Store, store.Batch{Shard: shard, Term: 42, Expect: v, Changes: []store.Change{drop(shard, 1)}})
-	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term belongs to the shard, and stays after its records are deleted")
 }
 
 func fencePerShard(r *fixture) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -106,25 +105,6 @@ func (r *fixture) write(s store.Store, shard int, changes ...store.Change) store
 	return r.apply(s, store.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
 }
 
-// expectError expects Apply to return the error want and to change nothing.
-func (r *fixture) expectError(s store.Store, b store.Batch, want error, why string) {
-	r.Helper()
-	before := r.shard(s, b.Shard)
-	if _, err := r.tryApply(s, b); !errors.Is(err, want) {
-		name := "store.ErrFenced"
-		if errors.Is(want, store.ErrConflict) {
-			name = "store.ErrConflict"
-		}
-		r.Errorf("Apply with term %d and Expect %+v to shard %d at version %+v: got error %v, want %s: %s",
-			b.Term, b.Expect, b.Shard, before.Version, err, name, why)
-	}
-	after := r.shard(s, b.Shard)
-	if after.Version != before.Version {
-		r.Errorf("version of the shard after Apply returned an error: got %+v, want %+v, unchanged", after.Version, before.Version)
-	}
-	r.expectRecords(after, contents(before))
-}
-
 // probes calls Probe and expects a valid grant for each request.
 func (r *fixture) probes(s store.Store, requests ...store.ProbeRequest) []store.ProbeGrant {
 	r.Helper()
@@ -139,11 +119,6 @@ func (r *fixture) tryProbes(s store.Store, requests ...store.ProbeRequest) ([]st
 		return nil, err
 	}
 	return grants, checkGrants(requests, grants)
-}
-
-func (r *fixture) probe(s store.Store, request store.ProbeRequest) store.ProbeGrant {
-	r.Helper()
-	return r.probes(s, request)[0]
 }
 
 // idIn returns the nth record ID of a shard.

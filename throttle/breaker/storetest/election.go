@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 )
 
 func electionCases() []testCase {
+	turn := []bid{campaigns("a"), resigns(1, ""), campaigns("a").by(1), resigns(1, "").by(1), campaigns("b").by(2), resigns(1, "").by(2)}
 	return []testCase{
 		{"one candidate wins", oneWins},
 		{"never two leaders", neverTwo},
-		{"terms rise", termsRise},
+		{"terms rise", leaseCase(slices.Repeat(turn, 10)...)},
 		{"terms rise after data loss", termsRiseAfterLoss},
 	}
 }
@@ -97,7 +99,7 @@ func (c *leaseLog) add(l store.Lease, newestBefore uint64, from, to time.Time) e
 // neverTwo runs concurrent campaigns with short leases, until several leaders have followed each
 // other.
 func neverTwo(r *fixture) {
-	const leaders = 8
+	const leaders = 5
 	stores := r.Handles(4)
 	c := &leaseLog{tenures: map[uint64]tenure{}}
 	end := time.Now().Add(kit.Patience)
@@ -131,29 +133,17 @@ func (c *leaseLog) leaders() int {
 	return len(c.tenures)
 }
 
-func termsRise(r *fixture) {
-	stores := append(r.Handles(2), r.Store)
-	var term uint64
-	for i := range 30 {
-		s := stores[i%len(stores)]
-		l := r.lead(s, []string{"a", "b"}[i/2%2], long, term, "the leader has resigned")
-		r.resign(s, l)
-		term = l.Term
-	}
-}
-
 // termsRiseAfterLoss uses other, empty storage as a store that has lost its data. Managers with old
 // terms must not outrank the new leader.
 func termsRiseAfterLoss(r *fixture) {
-	var l store.Lease
+	m := leaseModel{fixture: r}
 	for range 10 {
-		l = r.lead(r.Store, "a", long, l.Term, "there is no leader")
-		r.resign(r.Store, l)
+		m.campaign(r.Store, "a", long)
+		m.resign(r.Store, 1, "")
 	}
 	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
-	first := r.campaign(r.emptied(), "b", long)
-	if first.Term <= l.Term {
+	if first := r.campaign(r.emptied(), "b", long); first.Term <= m.last().Term {
 		r.Errorf("first term of empty storage: got %d, want more than %d, a term of storage that was created before: "+
-			"terms must rise even if the store loses its data, so start from the store's clock", first.Term, l.Term)
+			"terms must rise even if the store loses its data, so start from the store's clock", first.Term, m.last().Term)
 	}
 }

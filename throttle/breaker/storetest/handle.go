@@ -14,14 +14,17 @@ import (
 
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
-	a := r.lead(first, "a", long, 0, "there is no leader")
-	r.write(first, 1, put(1, 1, "before"))
-	r.Must(first.Close(), "Close")
-	r.expectRecords(r.shard(second, 1), texts(1, map[int]string{1: "before"}))
-	r.write(second, 1, put(1, 1, "after"))
-	r.expectLease("Campaign of b after a's handle was closed, which must not end the lease", r.campaign(second, "b", long), "a", a.Term)
-	r.expectGranted("Probe after another handle was closed", second, r.halfOpen(1), 1)
-	r.expectRecords(r.shard(r.Handle(), 1), texts(1, map[int]string{1: "after"}))
+	leases, shard, probes := leaseModel{fixture: r}, newShardModel(r), newProbeModel(r)
+	for i, s := range []store.Store{first, second, r.Handle()} {
+		leases.campaign(s, "a", long)
+		leases.campaign(s, "b", long)
+		shard.apply(s, puts("x"))
+		shard.expect(second)
+		probes.probe(s, asks(6))
+		if i == 0 {
+			r.Must(first.Close(), "Close")
+		}
+	}
 }
 
 func closeTwice(r *fixture) {
@@ -34,7 +37,7 @@ func closeTwice(r *fixture) {
 // useAll calls every method, Watch too.
 func (r *fixture) useAll(s store.Store) {
 	r.Helper()
-	r.UseAll(s, methods(r.halfOpen(1)))
+	r.UseAll(s, methods(newProbeModel(r).request(asks(1))))
 	if _, ok := s.(store.Watcher); ok {
 		w := r.watch(s)
 		if r.awaitChange(w, s, 1) == nil { // the cases of Watch check the error
@@ -81,20 +84,14 @@ func methods(q store.ProbeRequest) []method {
 // write nothing.
 func (r *fixture) endedContext(ctx context.Context) {
 	r.Helper()
-	q := r.halfOpen(1)
-	q.Want = q.Budget
-	for _, m := range methods(q) {
+	leases, shard, probes := leaseModel{fixture: r}, newShardModel(r), newProbeModel(r)
+	for _, m := range methods(probes.request(asks(10))) {
 		r.RejectsEnded(ctx, m)
 	}
-	if l := r.campaign(r.Store, "alive", long); l.Owner != "alive" {
-		r.Errorf("Campaign, after one with a context that had ended: got owner %q, want %q: the first must change nothing", l.Owner, "alive")
-	}
-	r.expectVersion(r.Store, 1, store.Version{})
-	r.expectRecords(r.shard(r.Store, 1), nil)
-	if _, err := r.tryApply(r.Store, batch(1, 98, store.Version{}, "alive")); err != nil {
-		r.Errorf("Apply with term 98, after one with term 99 and a context that had ended: got error %v, want none: the first must store no term", err)
-	}
-	r.expectGranted("after a Probe with a context that had ended", r.Store, q, q.Budget)
+	leases.campaign(r.Store, "alive", long)
+	shard.expect(r.Store)
+	shard.apply(r.Store, puts("alive").under(98)) // the call that was rejected had term 99
+	probes.probe(r.Store, asks(10))
 }
 
 // canceledMeanwhile cancels calls in flight. Acknowledged writes must be stored; canceled writes
@@ -188,14 +185,14 @@ func (r *fixture) watch(s store.Store) *watching {
 // awaitChange writes until Watch reports a change. Single reports may be lost.
 func (r *fixture) awaitChange(w *watching, writer store.Store, shard int) error {
 	r.Helper()
-	for end := time.Now().Add(kit.Patience); time.Now().Before(end); {
+	for pause, end := kit.Tick, time.Now().Add(kit.Patience); time.Now().Before(end); pause = min(2*pause, time.Second) {
 		r.write(writer, shard, put(shard, 1, fmt.Sprint(time.Now())))
 		select {
 		case <-w.changed:
 			return nil
 		case err := <-w.ended:
 			return fmt.Errorf("it returned %w before its context ended", cmp.Or(err, errors.New("nil")))
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 	return kit.Breach("changed was not called within %v of repeated writes", kit.Patience)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -10,92 +11,121 @@ import (
 const short = 60 * time.Millisecond
 
 func leaseCases() []testCase {
+	a, b, c := campaigns("a"), campaigns("b"), campaigns("c")
+	resigned, again := resigns(1, ""), resigns(2, "") // the newest lease, and the one before it
 	return []testCase{
-		{"first candidate leads", firstLeads},
-		{"other candidates see the leader", othersSee},
-		{"a lost election changes nothing", losingChangesNothing},
-		{"extension keeps the term", extensionKeepsTerm},
+		{"first candidate leads", leaseCase(a)},
+		{"other candidates see the leader", leaseCase(a, b, b.by(1))},
+		{"a lost election changes nothing", leaseCase(a, b.lasting(3*long).by(1), c.lasting(time.Minute).by(2), resigns(1, "b"), c)},
+		{"extension keeps the term", leaseCase(a, a.lasting(3*long), b.by(1), a.lasting(5*long).by(1), b.by(1), a, b.by(1),
+			a.lasting(time.Minute).by(1), b.by(1))},
 		{"ends after its TTL and not before", leaseEnds},
 		{"ended lease is not extended", endedIsNotExtended},
-		{"resigning lets another lead", resigningLets},
-		{"resigning an old lease does nothing", resigningOld},
-		{"owners are compared byte by byte", ownersCompared},
+		{"resigning lets another lead", leaseCase(a, resigned, b.by(1), resigned /* any handle can end a lease */, b.by(1), a)},
+		{"resigning an old lease does nothing", leaseCase(a, resigned, resigned, a, again, b.by(1), resigns(1, "b").by(1), b.by(1),
+			resigned, b.by(1), again, a)},
+		{"owners are compared byte by byte", leaseCase(similarOwners()...)},
 	}
 }
 
-func (r *fixture) expectLease(what string, got store.Lease, owner string, term uint64) {
-	r.Helper()
-	if got.Owner != owner || got.Term != term {
-		r.Errorf("%s: got owner %q, term %d, want owner %q, term %d", what, got.Owner, got.Term, owner, term)
+// bid is a step of a case: a Campaign, or a Resign if there is no TTL.
+type bid struct {
+	owner  string
+	ttl    time.Duration
+	lease  int // of Resign: 1 is the newest lease, 2 the one before it
+	handle int
+}
+
+func campaigns(owner string) bid { return bid{owner: owner, ttl: long} }
+
+// resigns is a Resign of a lease, or of one with its term and another owner.
+func resigns(lease int, owner string) bid { return bid{lease: lease, owner: owner} }
+
+// lasting sets the TTL.
+func (b bid) lasting(ttl time.Duration) bid {
+	b.ttl = ttl
+	return b
+}
+
+// by makes the bid with another handle.
+func (b bid) by(handle int) bid {
+	b.handle = handle
+	return b
+}
+
+// leaseCase returns a case that makes bids. A leaseModel checks all answers.
+func leaseCase(script ...bid) func(*fixture) {
+	return func(r *fixture) {
+		r.Helper()
+		m, handles := leaseModel{fixture: r}, append([]store.Store{r.Store}, r.Handles(2)...)
+		for _, b := range script {
+			if b.ttl > 0 {
+				m.campaign(handles[b.handle], b.owner, b.ttl)
+			} else {
+				m.resign(handles[b.handle], b.lease, b.owner)
+			}
+		}
 	}
 }
 
-// lead calls Campaign and expects the owner to lead, with a higher term than the last.
-func (r *fixture) lead(s store.Store, owner string, ttl time.Duration, above uint64, why string) store.Lease {
-	r.Helper()
-	l := r.campaign(s, owner, ttl)
-	if l.Owner != owner {
-		r.Fatalf("Campaign of %q: got owner %q, want %q: %s", owner, l.Owner, owner, why)
-	}
-	if l.Term <= above {
-		r.Errorf("Campaign of %q: got term %d, want more than %d: a new lease has a higher term", owner, l.Term, above)
-	}
-	return l
+// leaseModel is what a store must have of its leases, which do not end during the case.
+type leaseModel struct {
+	*fixture
+
+	leases []store.Lease // the newest is the last
+	held   bool          // whether the last one is current
+	begun  time.Time     // before the call that began or extended it
+	ttl    time.Duration // given by that call
 }
 
-func firstLeads(r *fixture) {
-	l := r.lead(r.Store, "a", long, 0, "there is no leader")
-	r.expectBetween("Remaining of a new lease", l.Remaining, long-longTolerance, long+tolerance)
-}
-
-func othersSee(r *fixture) {
-	begin := time.Now()
-	a := r.lead(r.Store, "a", long, 0, "there is no leader")
-	for _, s := range []store.Store{r.Store, r.Handle()} {
-		b := r.campaign(s, "b", long)
-		r.expectLease("Campaign of b while a leads", b, "a", a.Term)
-		r.expectBetween("Remaining of a's lease, returned to b", b.Remaining, long-time.Since(begin)-longTolerance, a.Remaining+tolerance)
+// campaign calls Campaign, and expects the answer that the rules of [store.Store] demand.
+func (m *leaseModel) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
+	m.Helper()
+	begun, last := time.Now(), m.last()
+	got := m.fixture.campaign(s, owner, ttl)
+	switch {
+	case !m.held && got.Owner != owner:
+		m.Fatalf("Campaign of %q: got owner %q, want %q: there is no leader", owner, got.Owner, owner)
+	case !m.held && got.Term <= last.Term:
+		m.Fatalf("Campaign of %q: got term %d, want more than %d: a new lease has a higher term", owner, got.Term, last.Term)
+	case !m.held:
+		m.leases, m.held = append(m.leases, got), true
+	case got.Owner != last.Owner || got.Term != last.Term:
+		m.Fatalf("Campaign of %q while %q leads with term %d: got owner %q, term %d, want those of the leader",
+			owner, last.Owner, last.Term, got.Owner, got.Term)
 	}
-}
-
-func losingChangesNothing(r *fixture) {
-	begin := time.Now()
-	a := r.lead(r.Store, "a", long, 0, "there is no leader")
-	r.campaign(r.Handle(), "b", 3*long)
-	c := r.campaign(r.Handle(), "c", time.Minute)
-	r.expectLease("Campaign of c after b campaigned while a leads", c, "a", a.Term)
-	r.expectBetween("Remaining of a's lease, after b campaigned with a longer TTL and c with a shorter one", c.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
-	r.resign(r.Store, store.Lease{Owner: "b", Term: a.Term})
-	r.expectLease("Campaign of c after b resigned, which does not lead", r.campaign(r.Store, "c", long), "a", a.Term)
-}
-
-func extensionKeepsTerm(r *fixture) {
-	other := r.Handle()
-	a := r.lead(r.Store, "a", long, 0, "there is no leader")
-	for _, tt := range []struct {
-		store store.Store
-		ttl   time.Duration
-	}{{r.Store, 3 * long}, {other, 5 * long}, {r.Store, long}, {other, time.Minute}} {
-		l := r.campaign(tt.store, "a", tt.ttl)
-		r.expectLease("Campaign of a, which leads", l, "a", a.Term)
-		r.expectBetween("Remaining of a lease extended to "+tt.ttl.String(), l.Remaining, tt.ttl-longTolerance, tt.ttl+tolerance)
-		seen := r.campaign(other, "b", long)
-		r.expectLease("Campaign of b while a leads", seen, "a", a.Term)
-		r.expectBetween("Remaining returned to b, of a lease extended to "+tt.ttl.String(), seen.Remaining, tt.ttl-2*longTolerance, tt.ttl+tolerance)
+	if got.Owner == owner {
+		m.begun, m.ttl = begun, ttl
 	}
+	m.expectBetween("Remaining of the lease of "+got.Owner+", returned to "+owner, got.Remaining,
+		m.ttl-time.Since(m.begun)-longTolerance, m.ttl+tolerance)
+	return got
+}
+
+// resign ends the current lease if that is the one it names, and the owner is its own or none.
+func (m *leaseModel) resign(s store.Store, lease int, owner string) {
+	m.Helper()
+	l := m.leases[len(m.leases)-lease]
+	if owner != "" {
+		l.Owner = owner
+	}
+	m.fixture.resign(s, l)
+	m.held = m.held && (lease > 1 || l.Owner != m.last().Owner)
+}
+
+// last returns the newest lease.
+func (m *leaseModel) last() store.Lease {
+	return slices.Concat([]store.Lease{{}}, m.leases)[len(m.leases)]
 }
 
 // leaseEnds measures the time from before the lease began until after the next one began. That is
 // longer than the lease, even on a slow machine.
 func leaseEnds(r *fixture) {
-	other := r.Handle()
-	begin := time.Now()
-	a := r.lead(r.Store, "a", short, 0, "there is no leader")
-	least := time.Duration(1)
-	if time.Since(begin) >= short { // it may have ended
-		least = 0
+	other, begin := r.Handle(), time.Now()
+	a := r.campaign(r.Store, "a", short)
+	if a.Owner != "a" || a.Remaining == 0 && time.Since(begin) < short {
+		r.Fatalf("Campaign of a for %v: got owner %q and %v remaining, want a new lease of a", short, a.Owner, a.Remaining)
 	}
-	r.expectBetween("Remaining of a short lease", a.Remaining, least, short+tolerance)
 	var b store.Lease
 	r.until("b does not lead, although a's lease of "+short.String()+" must have ended", func() bool {
 		b = r.campaign(other, "b", long)
@@ -110,47 +140,23 @@ func leaseEnds(r *fixture) {
 	if b.Term <= a.Term {
 		r.Errorf("Campaign of b after a's lease ended: got term %d, want more than %d: a new lease has a higher term", b.Term, a.Term)
 	}
-	r.expectLease("Campaign of a, whose lease has ended", r.campaign(r.Store, "a", long), "b", b.Term)
-}
-
-func endedIsNotExtended(r *fixture) {
-	a := r.lead(r.Store, "a", short, 0, "there is no leader")
-	r.untilStoreTime(r.versions(r.Store).Now.Add(2 * short))
-	again := r.lead(r.Store, "a", long, 0, "its lease has ended and there is no leader")
-	if again.Term <= a.Term {
-		r.Errorf("Campaign of a after its lease ended: got term %d, want more than %d: another manager may have led since", again.Term, a.Term)
+	if l := r.campaign(r.Store, "a", long); l.Owner != "b" || l.Term != b.Term {
+		r.Errorf("Campaign of a, whose lease has ended: got owner %q, term %d, want b and %d", l.Owner, l.Term, b.Term)
 	}
 }
 
-func resigningLets(r *fixture) {
-	other := r.Handle()
-	a := r.lead(r.Store, "a", long, 0, "there is no leader")
-	r.resign(r.Store, a)
-	b := r.lead(other, "b", long, a.Term, "a has resigned")
-	r.resign(r.Store, b) // any handle can end a lease
-	again := r.lead(other, "b", long, b.Term, "b has resigned, and may campaign again")
-	r.expectLease("Campaign of a", r.campaign(r.Store, "a", long), "b", again.Term)
+func endedIsNotExtended(r *fixture) {
+	a := r.campaign(r.Store, "a", short)
+	r.untilStoreTime(r.versions(r.Store).Now.Add(2 * short))
+	if again := r.campaign(r.Store, "a", long); again.Owner != "a" || again.Term <= a.Term {
+		r.Errorf("Campaign of a after its lease ended: got owner %q and term %d, want a and more than %d: another manager may have led since",
+			again.Owner, again.Term, a.Term)
+	}
 }
 
-func resigningOld(r *fixture) {
-	other := r.Handle()
-	first := r.lead(r.Store, "a", long, 0, "there is no leader")
-	r.resign(r.Store, first)
-	r.resign(r.Store, first) // must do nothing
-	second := r.lead(r.Store, "a", long, first.Term, "a has resigned")
-	r.resign(r.Store, first)
-	r.expectLease("Campaign of b after a resigned its first lease again", r.campaign(other, "b", long), "a", second.Term)
-	r.resign(other, store.Lease{Owner: "b", Term: second.Term})
-	r.expectLease("Campaign of b after b resigned a's lease", r.campaign(other, "b", long), "a", second.Term)
-	r.resign(r.Store, second)
-	third := r.lead(other, "b", long, second.Term, "a has resigned")
-	r.resign(r.Store, second)
-	r.expectLease("Campaign of a after it resigned when b led", r.campaign(r.Store, "a", long), "b", third.Term)
-}
-
-// ownersCompared uses pairs of owners that some databases consider equal.
-func ownersCompared(r *fixture) {
-	var term uint64
+// similarOwners are bids of owners that some databases consider equal.
+func similarOwners() []bid {
+	var script []bid
 	for _, pair := range [][2]string{
 		{"agent", "Agent"},
 		{"agent", "agent "},
@@ -159,10 +165,7 @@ func ownersCompared(r *fixture) {
 		{"7", "7.0"},
 		{"host-1:42/é \"quoted\" 'single' \\ %s {世界}", "host-1:42"},
 	} {
-		l := r.lead(r.Store, pair[0], long, term, "there is no leader")
-		r.expectLease("Campaign of "+pair[1]+" while "+pair[0]+" leads", r.campaign(r.Store, pair[1], long), pair[0], l.Term)
-		r.expectLease("Campaign of "+pair[0]+", which leads", r.campaign(r.Store, pair[0], long), pair[0], l.Term)
-		r.resign(r.Store, l)
-		term = l.Term
+		script = append(script, campaigns(pair[0]), campaigns(pair[1]), campaigns(pair[0]), resigns(1, ""))
 	}
+	return script
 }

@@ -2,9 +2,7 @@ package storetest
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -16,7 +14,8 @@ func loadCases() []testCase {
 		{"no shards", noShards},
 		{"the same shard twice", sameShardTwice},
 		{"empty shards", emptyShards},
-		{"deleted records are gone", deletedAreGone},
+		{"deleted records are gone", shardCase(edits(put(home, 1, "a"), put(home, 2, "b"), put(home, 3, "c")), edits(drop(home, 2)).by(1),
+			edits(put(home, 2, "again"), drop(home, 1)))},
 	}
 }
 
@@ -87,80 +86,54 @@ func emptyShards(r *fixture) {
 	}
 }
 
-func deletedAreGone(r *fixture) {
-	const shard = 13
-	other := r.Handle()
-	r.write(r.Store, shard, put(shard, 1, "a"), put(shard, 2, "b"), put(shard, 3, "c"))
-	r.write(other, shard, drop(shard, 2))
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "a", 3: "c"}))
-	r.write(r.Store, shard, put(shard, 2, "again"), drop(shard, 1))
-	r.expectRecords(r.shard(other, shard), texts(shard, map[int]string{2: "again", 3: "c"}))
-}
-
 func dataCases() []testCase {
 	return []testCase{
-		{"is returned unchanged", dataComesBack},
-		{"two megabytes", dataIsLarge},
+		{"is returned unchanged", shardCase(oddData()...)},
+		{"two megabytes", shardCase(largeData())},
 		{"record IDs of any bytes", namesOfAnyBytes},
-		{"record IDs that differ in one byte", namesDiffer},
+		{"record IDs that differ in one byte", shardCase(similarNames()...)},
 	}
 }
 
 // oddData returns data that some encodings, drivers and databases change.
-func oddData() map[string]string {
+func oddData() []edit {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
 	}
-	return map[string]string{
-		"empty data":                  "",
-		"one NUL":                     "\x00",
-		"NUL in the middle":           "a\x00b",
-		"NUL at the end":              "ab\x00",
-		"invalid UTF-8":               "\xc3\x28 \xed\xa0\x80 \xfe",
-		"0xFF":                        strings.Repeat("\xff", 33),
-		"every byte":                  string(every),
-		"JSON":                        `{"v":1,"id":"https://x:8443/h?a=b&c=<d>","trips":9007199254740993,"failures":0.1}` + "\n",
-		"JSON that has other forms":   ` { "b" : 1.0 , "a" : "\u00e9" , "b" : 1e0 } `,
-		"quotes and escapes":          `'"\\'; -- %s %% $1 ? :name \x41 \n`,
-		"spaces around":               "  x \t\r\n",
-		"space":                       " ",
-		"a number":                    "00012.50",
-		"characters of four bytes":    "😀\U0010FFFF",
-		"the word null":               "null",
-		"hex as PostgreSQL writes it": `\x616263`,
-		"compresses well":             strings.Repeat("spillway", 4096),
+	var script []edit
+	for _, text := range []string{
+		"",
+		"\x00",
+		"a\x00b",
+		"ab\x00",
+		"\xc3\x28 \xed\xa0\x80 \xfe", // no UTF-8
+		strings.Repeat("\xff", 33),
+		string(every),
+		`{"v":1,"id":"https://x:8443/h?a=b&c=<d>","trips":9007199254740993,"failures":0.1}` + "\n",
+		` { "b" : 1.0 , "a" : "\u00e9" , "b" : 1e0 } `,
+		`'"\\'; -- %s %% $1 ? :name \x41 \n`,
+		"  x \t\r\n",
+		" ",
+		"00012.50",
+		"😀\U0010FFFF",
+		"null",
+		`\x616263`, // as PostgreSQL writes bytes
+		strings.Repeat("spillway", 4096),
+	} {
+		script = append(script, edits(put(home, 1, text), put(home, 2, "beside")), puts("other"))
 	}
+	return script
 }
 
-func dataComesBack(r *fixture) {
-	const shard = 17
-	hard := oddData()
-	for _, name := range slices.Sorted(maps.Keys(hard)) {
-		text := hard[name]
-		want := texts(shard, map[int]string{1: text, 2: "beside"})
-		r.write(r.Store, shard, put(shard, 1, text), put(shard, 2, "beside"))
-		shardNow := r.shard(r.Handle(), shard)
-		if _, ok := contents(shardNow)[idIn(shard, 1)]; !ok {
-			r.Errorf("Apply with %s (%s): got no record afterwards, want the record: only nil Data deletes", name, excerpt([]byte(text)))
-		}
-		r.expectRecords(shardNow, want)
-		r.write(r.Store, shard, put(shard, 1, "other"))
-	}
-}
-
-func dataIsLarge(r *fixture) {
-	const shard, size = 19, 2 << 20
-	random := rand.New(rand.NewPCG(8, 2))
-	data := make([]byte, size)
+// largeData writes two megabytes of data that cannot be compressed.
+func largeData() edit {
+	const size = 2 << 20
+	random, data := rand.New(rand.NewPCG(8, 2)), make([]byte, size)
 	for i := range data {
 		data[i] = byte(random.Uint32())
 	}
-	id := idIn(shard, 1)
-	r.write(r.Store, shard, store.Change{ID: id, Data: data}, put(shard, 2, "small"))
-	want := texts(shard, map[int]string{2: "small"})
-	want[id] = data
-	r.expectRecords(r.shard(r.Handle(), shard), want)
+	return edits(put(home, 1, string(data)), put(home, 2, "small"))
 }
 
 // namesOfAnyBytes uses record IDs of 32 equal bytes, from 0x00 to 0xFF.
@@ -183,25 +156,18 @@ func namesOfAnyBytes(r *fixture) {
 	}
 }
 
-// namesDiffer uses record IDs that are equal if a store cuts, pads, trims or folds them.
-func namesDiffer(r *fixture) {
-	const shard = 1
+// similarNames writes records whose IDs are equal if a store cuts, pads, trims or folds them, and deletes one.
+func similarNames() []edit {
 	var changes []store.Change
-	want := map[store.RecordID][]byte{}
+	seen := map[store.RecordID]bool{}
 	for i := 2; i < len(store.RecordID{}); i++ {
 		for _, b := range []byte{0x00, ' ', 'a', 'A', 0xe4, 0xff} {
-			id := store.RecordID{0, shard, 2: 'k'}
-			id[i] = b
-			if _, ok := want[id]; !ok {
-				want[id] = []byte{byte(i), b}
-				changes = append(changes, store.Change{ID: id, Data: want[id]})
+			id := store.RecordID{0, home, 2: 'k'}
+			if id[i] = b; !seen[id] {
+				seen[id] = true
+				changes = append(changes, store.Change{ID: id, Data: []byte{byte(i), b}})
 			}
 		}
 	}
-	r.write(r.Store, shard, changes...)
-	r.expectRecords(r.shard(r.Handle(), shard), want)
-	id := store.RecordID{0, shard, 2: 'k', 31: 'a'}
-	delete(want, id)
-	r.write(r.Store, shard, store.Change{ID: id})
-	r.expectRecords(r.shard(r.Handle(), shard), want)
+	return []edit{edits(changes...), edits(store.Change{ID: store.RecordID{0, home, 2: 'k', 31: 'a'}})}
 }

@@ -9,20 +9,139 @@ import (
 )
 
 func probeCases() []testCase {
+	whole, one := asks(10), asks(1)
 	return []testCase{
-		{"none before Since", probeBeforeTime},
-		{"Remaining is the time to the next period", probeRemaining},
-		{"more than the budget", probeWantsMore},
-		{"none wanted", probeWantsNone},
-		{"budget changes at run time", probeBudgetChanges},
-		{"each generation has its own budget", probeGenerations},
-		{"each record has its own budget", probeRecords},
+		{"none before Since", probeCase(one.since(-long), one.since(-long).by(1), whole)},
+		{"Remaining is the time to the next period", probeCase(one, one.of(2).since(50*long).every(3*long),
+			one.of(3).since(10*365*24*time.Hour).every(time.Second), one.of(4).since(30*24*time.Hour).every(10*time.Millisecond),
+			one.of(5).since(90*time.Minute).every(7*time.Hour+3*time.Microsecond))},
+		{"more than the budget", probeCase(asks(25), asks(25).by(1), asks(7).of(2), asks(7).of(2).by(1), asks(7).of(2))},
+		{"none wanted", probeCase(asks(0), whole, one.in(2).within(0))},
+		{"budget changes at run time", probeCase(asks(5), asks(2).within(3), asks(2).within(5), asks(2).within(6), one.within(4),
+			asks(3).within(12), asks(9).within(12), one.within(12))},
+		{"each generation has its own budget", probeCase(eachTwice(whole.in(1), whole.in(1<<32+1), whole.in(2), whole.in(1<<31), whole.in(1<<40))...)},
+		{"each record has its own budget", probeCase(eachTwice(similarRecords()...)...)},
 		{"grants are in the order of requests", probeOrder},
 		{"1,000 requests", probeMany},
 		{"no requests", probeNone},
-		{"the same record twice in one call", probeTwice},
+		{"the same record twice in one call", func(r *fixture) {
+			m := newProbeModel(r)
+			m.probe(r.Store, asks(6), one.of(2), asks(6))
+			m.probe(r.Store, asks(6))
+		}},
 		{"changes no shard", probeChangesNoShard},
 	}
+}
+
+// ask is a request for probes of a circuit.
+type ask struct {
+	store.ProbeRequest // but for Since
+
+	halfOpen time.Duration // for how long the circuit has been half-open
+	handle   int
+}
+
+// asks is a request for probes of the first record, which has been half-open for a minute, with a budget of 10 an hour.
+func asks(want int) ask {
+	return ask{
+		ProbeRequest: store.ProbeRequest{ID: idIn(1, 1), Generation: 1, Every: long, Budget: 10, Want: want},
+		halfOpen:     time.Minute,
+	}
+}
+
+func (a ask) of(n int) ask                   { a.ID = idIn(n%store.NumShards, n); return a }
+func (a ask) in(generation uint64) ask       { a.Generation = generation; return a }
+func (a ask) within(budget int) ask          { a.Budget = budget; return a }
+func (a ask) since(d time.Duration) ask      { a.halfOpen = d; return a }
+func (a ask) every(period time.Duration) ask { a.Every = period; return a }
+func (a ask) by(handle int) ask              { a.handle = handle; return a }
+
+// eachTwice repeats each request with another handle.
+func eachTwice(all ...ask) []ask {
+	var script []ask
+	for _, a := range all {
+		script = append(script, a, a.by(1))
+	}
+	return script
+}
+
+// probeCase returns a case that makes one request after the other. A probeModel checks all answers.
+func probeCase(script ...ask) func(*fixture) {
+	return func(r *fixture) {
+		r.Helper()
+		m, handles := newProbeModel(r), []store.Store{r.Store, r.Handle()}
+		for _, a := range script {
+			m.probe(handles[a.handle], a)
+		}
+	}
+}
+
+// probeModel is what a store must have of its probes.
+type probeModel struct {
+	*fixture
+
+	begun time.Time // local time, before now was read
+	now   time.Time // the store's
+	used  map[budgetKey]int
+}
+
+type budgetKey struct {
+	id         store.RecordID
+	generation uint64
+}
+
+func newProbeModel(r *fixture) *probeModel {
+	m := &probeModel{fixture: r, begun: time.Now(), used: map[budgetKey]int{}}
+	m.now = r.versions(r.Store).Now.Truncate(time.Microsecond)
+	return m
+}
+
+// request returns the request that a store gets.
+func (m *probeModel) request(a ask) store.ProbeRequest {
+	a.Since = m.now.Add(-a.halfOpen)
+	return a.ProbeRequest
+}
+
+// probe calls Probe, and expects the answers that the rules of [store.Store] demand. Requests for one
+// record may share a budget in any way.
+func (m *probeModel) probe(s store.Store, all ...ask) {
+	m.Helper()
+	requests := make([]store.ProbeRequest, len(all))
+	for i, a := range all {
+		requests[i] = m.request(a)
+	}
+	wanted, granted := map[budgetKey]int{}, map[budgetKey]int{}
+	for i, g := range m.probes(s, requests...) {
+		k := budgetKey{requests[i].ID, requests[i].Generation}
+		granted[k] += g.Granted
+		if all[i].halfOpen >= 0 {
+			wanted[k] = min(wanted[k]+max(0, requests[i].Want), max(0, requests[i].Budget-m.used[k]))
+		}
+		low, high := all[i].remaining(time.Since(m.begun))
+		m.expectBetween(fmt.Sprintf("Remaining, half-open for %v, Every %v", all[i].halfOpen, all[i].Every), g.Remaining, low, high)
+	}
+	for k, want := range wanted {
+		if granted[k] != want {
+			m.Fatalf("Probe of record %x, generation %d, of which %d probes were used: got %d granted, want %d", k.id, k.generation, m.used[k], granted[k], want)
+		}
+	}
+	for k, n := range granted {
+		if m.used[k] += n; wanted[k] < n {
+			m.Fatalf("Probe of record %x, before Since: got %d granted, want none", k.id, n)
+		}
+	}
+}
+
+// remaining returns the limits of Remaining, if a request was answered some time after the model was made.
+func (a ask) remaining(elapsed time.Duration) (low, high time.Duration) {
+	from, to := a.halfOpen, a.halfOpen+elapsed
+	switch {
+	case to < 0:
+		return -to - longTolerance, -from + tolerance
+	case from/a.Every != to/a.Every:
+		return 0, a.Every
+	}
+	return max(0, a.Every-to%a.Every-longTolerance), min(a.Every, a.Every-from%a.Every+tolerance)
 }
 
 // checkGrants expects one grant per request, between 0 and both Want and Budget.
@@ -38,161 +157,35 @@ func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error
 	return nil
 }
 
-// halfOpen returns a request for one probe of a circuit that has been half-open for a minute.
-func (r *fixture) halfOpen(n int) store.ProbeRequest {
-	r.Helper()
-	since := r.versions(r.Store).Now.Add(-time.Minute).Truncate(time.Microsecond)
-	return store.ProbeRequest{ID: idIn(n%store.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
-}
-
-// expectGranted makes a request and expects this number of probes.
-func (r *fixture) expectGranted(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
-	r.Helper()
-	g := r.probe(s, q)
-	if g.Granted != want {
-		r.Errorf("%s: Probe with Budget %d and Want %d: got %d granted, want %d", what, q.Budget, q.Want, g.Granted, want)
-	}
-	return g
-}
-
-func probeBeforeTime(r *fixture) {
-	q := r.halfOpen(1)
-	begin := time.Now()
-	q.Since = q.Since.Add(time.Minute + long)
-	for _, s := range []store.Store{r.Store, r.Handle()} {
-		g := r.expectGranted("half-open in an hour", s, q, 0)
-		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
-	}
-	q.Since = q.Since.Add(-time.Minute - long)
-	q.Want = q.Budget
-	r.expectGranted("half-open, after a request before Since", r.Store, q, q.Budget)
-}
-
-// probeRemaining uses circuits that have been half-open for long, with long and short periods.
-func probeRemaining(r *fixture) {
-	for i, tt := range []struct{ since, every, low, high time.Duration }{
-		{time.Minute, long, long - time.Minute - longTolerance, long - time.Minute + tolerance},
-		{50 * long, 3 * long, long - longTolerance, long + tolerance},
-		{10 * 365 * 24 * time.Hour, time.Second, 0, time.Second},
-		{30 * 24 * time.Hour, 10 * time.Millisecond, 0, 10 * time.Millisecond},
-		{90 * time.Minute, 7*time.Hour + 3*time.Microsecond, 5*time.Hour + 30*time.Minute - longTolerance, 5*time.Hour + 30*time.Minute + tolerance},
-	} {
-		q := r.halfOpen(i)
-		q.Since, q.Every = q.Since.Add(time.Minute-tt.since), tt.every
-		begin := time.Now()
-		g := r.expectGranted(fmt.Sprintf("half-open for %v, Every %v", tt.since, tt.every), r.Store, q, 1)
-		low := tt.low
-		if low > 0 {
-			low -= time.Since(begin)
-		}
-		r.expectBetween(fmt.Sprintf("Remaining, half-open for %v, Every %v", tt.since, tt.every), g.Remaining, low, tt.high)
-	}
-}
-
-func probeWantsMore(r *fixture) {
-	q := r.halfOpen(1)
-	q.Want = 25
-	g := r.expectGranted("first request", r.Store, q, 10)
-	r.expectBetween("Remaining after the whole budget was granted", g.Remaining, 1, long-time.Minute+tolerance)
-	g = r.expectGranted("second request", r.Handle(), q, 0)
-	r.expectBetween("Remaining after the budget was used up", g.Remaining, 1, long-time.Minute+tolerance)
-	q = r.halfOpen(2)
-	q.Want = 7
-	r.expectGranted("first request", r.Store, q, 7)
-	r.expectGranted("second request", r.Handle(), q, 3)
-	r.expectGranted("third request", r.Store, q, 0)
-}
-
-func probeWantsNone(r *fixture) {
-	q := r.halfOpen(1)
-	q.Want = 0
-	g := r.expectGranted("request with Want 0", r.Store, q, 0)
-	r.expectBetween("Remaining of a request with Want 0", g.Remaining, 1, long-time.Minute+tolerance)
-	q.Want = 10
-	r.expectGranted("request for the whole budget, after a request with Want 0", r.Store, q, 10)
-	q.Want, q.Budget, q.Generation = 1, 0, 2
-	r.expectGranted("request with Budget 0", r.Store, q, 0)
-}
-
-// probeBudgetChanges changes the budget between requests, as managers with different configurations
-// do.
-func probeBudgetChanges(r *fixture) {
-	q := r.halfOpen(1)
-	for i, tt := range []struct{ budget, want, granted int }{
-		{10, 5, 5},
-		{3, 2, 0},  // fewer than used
-		{5, 2, 0},  // as many as used
-		{6, 2, 1},  // one more than used
-		{4, 1, 0},  // used probes stay used
-		{12, 3, 3}, // 9 are used now
-		{12, 9, 3},
-		{12, 1, 0},
-	} {
-		q.Budget, q.Want = tt.budget, tt.want
-		r.expectGranted(fmt.Sprintf("request %d", i), r.Store, q, tt.granted)
-	}
-}
-
-func probeGenerations(r *fixture) {
-	q := r.halfOpen(1)
-	q.Want = q.Budget
-	other := r.Handle()
-	for _, q.Generation = range []uint64{1, 1<<32 + 1, 2, 1 << 31, 1 << 40} {
-		r.expectGranted(fmt.Sprintf("generation %d", q.Generation), r.Store, q, q.Budget)
-		r.expectGranted(fmt.Sprintf("generation %d again", q.Generation), other, q, 0)
-	}
-}
-
-func probeRecords(r *fixture) {
-	a, b := r.halfOpen(1), r.halfOpen(1)
-	b.ID[len(b.ID)-1] ^= 0xff
-	a.Want, b.Want = a.Budget, b.Budget
-	r.expectGranted("record a", r.Store, a, a.Budget)
-	r.expectGranted("record b, whose ID differs in the last byte", r.Store, b, b.Budget)
-	r.expectGranted("record a again", r.Store, a, 0)
+// similarRecords are requests for records whose IDs differ in few bytes.
+func similarRecords() []ask {
+	last := asks(10)
+	last.ID[len(last.ID)-1] ^= 0xff
+	all := []ask{asks(10), last}
 	for _, first := range []byte{0x00, 0x01, 0x80, 0xff} {
-		c := r.halfOpen(0)
-		c.ID[0], c.ID[15] = first, 0xff^first
-		c.Want = c.Budget
-		r.expectGranted(fmt.Sprintf("record %x", c.ID), r.Store, c, c.Budget)
-		r.expectGranted(fmt.Sprintf("record %x again", c.ID), r.Store, c, 0)
+		a := asks(10).of(0)
+		a.ID[0], a.ID[15] = first, 0xff^first
+		all = append(all, a)
 	}
+	return all
 }
 
 func probeOrder(r *fixture) {
-	base := r.halfOpen(0)
-	var requests []store.ProbeRequest
+	var all []ask
 	for _, n := range []int{9, 2, 7, 0, 5, 1, 8, 3} {
-		q := base
-		q.ID, q.Want = idIn(n*7, n), n
-		requests = append(requests, q)
+		all = append(all, asks(n).of(n*7))
 	}
-	for i, g := range r.probes(r.Store, requests...) {
-		if want := requests[i].Want; g.Granted != want {
-			r.Errorf("grant %d: got %d granted, want %d: grants must be in the order of the requests", i, g.Granted, want)
-		}
-	}
+	newProbeModel(r).probe(r.Store, all...)
 }
 
 func probeMany(r *fixture) {
-	const many = 1000
-	base := r.halfOpen(0)
-	requests := make([]store.ProbeRequest, many)
-	for i := range requests {
-		requests[i] = base
-		requests[i].ID, requests[i].Budget, requests[i].Want = idIn(i%store.NumShards, i), 1+i%7, i%11
+	all := make([]ask, 1000)
+	for i := range all {
+		all[i] = asks(i % 11).of(i).within(1 + i%7)
 	}
-	for i, g := range r.probes(r.Store, requests...) {
-		if want := min(requests[i].Budget, requests[i].Want); g.Granted != want {
-			r.Errorf("request %d of %d with Budget %d and Want %d: got %d granted, want %d", i, many, requests[i].Budget, requests[i].Want, g.Granted, want)
-		}
-	}
-	for i, g := range r.probes(r.Handle(), requests...) {
-		want := min(requests[i].Want, requests[i].Budget-min(requests[i].Budget, requests[i].Want))
-		if g.Granted != want {
-			r.Errorf("request %d of %d, made again: got %d granted, want %d", i, many, g.Granted, want)
-		}
-	}
+	m := newProbeModel(r)
+	m.probe(r.Store, all...)
+	m.probe(r.Handle(), all...)
 }
 
 func probeNone(r *fixture) {
@@ -201,23 +194,12 @@ func probeNone(r *fixture) {
 	}
 }
 
-func probeTwice(r *fixture) {
-	q := r.halfOpen(1)
-	q.Want = 6
-	grants := r.probes(r.Store, q, r.halfOpen(2), q)
-	if sum := grants[0].Granted + grants[2].Granted; sum != q.Budget {
-		r.Errorf("two requests for one record in one call, each with Want 6 and Budget 10: got %d and %d granted, want 10 in total", grants[0].Granted, grants[2].Granted)
-	}
-	r.expectGranted("the same record again", r.Store, q, 0)
-}
-
 func probeChangesNoShard(r *fixture) {
-	v := r.write(r.Store, 1, put(1, 1, "x"))
-	q := r.halfOpen(1)
-	r.expectGranted("a stored record", r.Store, q, 1)
-	r.expectVersion(r.Store, 1, v)
-	r.expectRecords(r.shard(r.Store, 1), texts(1, map[int]string{1: "x"}))
-	r.expectGranted("a record that is not stored", r.Store, r.halfOpen(2), 1)
+	m, probes := newShardModel(r), newProbeModel(r)
+	m.apply(r.Store, puts("x"))
+	probes.probe(r.Store, asks(1)) // a stored record
+	m.expect(r.Store)
+	probes.probe(r.Store, asks(1).of(2)) // one that is not stored
 	r.expectVersion(r.Store, 2, store.Version{})
 	r.expectRecords(r.shard(r.Store, 2), nil)
 }

@@ -2,20 +2,22 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func versionCases() []testCase {
+	one, two, none := put(home, 1, "one"), put(home, 2, "two"), edits()
 	return []testCase{
 		{"is zero before the first write", zeroBeforeFirst},
-		{"number counts writes, epoch stays", numberCounts},
-		{"a batch without changes keeps the version", emptyBatchChangesNone},
+		{"number counts writes, epoch stays", shardCase(slices.Repeat([]edit{edits(one, two), puts("x").by(1), puts("y").by(2)}, 4)...)},
+		{"a batch without changes keeps the version", shardCase(none.under(1), puts("x"), none, none.under(2), none.under(4))},
 		{"Versions returns all shards", allShardsInOne},
 		{"epoch is the time of the first write", epochIsTime},
 		{"epoch changes after data loss", epochAfterLoss},
-		{"continues after all records are deleted", goesOnAfterDeletion},
+		{"continues after all records are deleted", shardCase(edits(one, two), edits(drop(home, 1), drop(home, 2)), puts("z").when(never), puts("z"))},
 	}
 }
 
@@ -38,42 +40,6 @@ func zeroBeforeFirst(r *fixture) {
 	}
 	r.expectVersion(r.Store, 0, store.Version{})
 	r.expectVersion(r.Handle(), store.NumShards-1, store.Version{})
-}
-
-func numberCounts(r *fixture) {
-	const shard = 7
-	stores := append(r.Handles(2), r.Store)
-	var v store.Version
-	for i := range 12 {
-		s := stores[i%len(stores)]
-		next := r.apply(s, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, i, "x"), put(shard, 0, fmt.Sprint(i))}})
-		want := store.Version{Epoch: v.Epoch, Number: v.Number + 1}
-		if i == 0 {
-			want.Epoch = next.Epoch
-		}
-		if next != want || next.Epoch == 0 {
-			r.Fatalf("Apply, write number %d: got version %+v, want %+v with an epoch above 0: each batch counts once", i+1, next, want)
-		}
-		v = next
-		r.expectVersion(stores[(i+1)%len(stores)], shard, v)
-	}
-	r.expectVersion(r.Store, shard+1, store.Version{})
-}
-
-func emptyBatchChangesNone(r *fixture) {
-	const shard = 9
-	if v := r.apply(r.Store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
-		r.Errorf("Apply of a batch without changes to a shard that was never written: got version %+v, want the zero Version", v)
-	}
-	r.expectVersion(r.Store, shard, store.Version{})
-	v := r.write(r.Store, shard, put(shard, 1, "x"))
-	for term := range uint64(3) {
-		if got := r.apply(r.Store, store.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
-			r.Errorf("Apply of a batch without changes: got version %+v, want %+v, unchanged", got, v)
-		}
-	}
-	r.expectVersion(r.Handle(), shard, v)
-	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
 func allShardsInOne(r *fixture) {
@@ -108,34 +74,18 @@ func epochIsTime(r *fixture) {
 // epochAfterLoss uses other, empty storage as a store that has lost its data. A manager with an old
 // version must not write to the new shard.
 func epochAfterLoss(r *fixture) {
-	const shard = 5
-	old := r.write(r.Store, shard, put(shard, 1, "old"))
+	lost, m := newShardModel(r), newShardModel(r)
+	lost.apply(r.Store, puts("old"))
 	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
 	emptied := r.emptied()
-	r.expectVersion(emptied, shard, store.Version{})
-	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
-		"the shard was lost and is empty")
-	begun := r.write(emptied, shard, put(shard, 1, "new"))
-	if begun.Epoch == old.Epoch || begun.Number != old.Number {
-		r.Errorf("first version of a shard that was lost: got %+v, want number 1 and another epoch than %+v", begun, old)
+	stale := puts("stale").when(func(store.Version) store.Version { return lost.version })
+	m.expect(emptied)
+	for _, e := range []edit{stale, puts("new"), stale} {
+		m.apply(emptied, e)
+		m.expect(emptied)
 	}
-	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
-		"the epoch is part of the version")
-}
-
-func goesOnAfterDeletion(r *fixture) {
-	const shard = 11
-	first := r.write(r.Store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
-	empty := r.write(r.Store, shard, drop(shard, 1), drop(shard, 2))
-	if want := (store.Version{Epoch: first.Epoch, Number: 2}); empty != want {
-		r.Errorf("version after all records were deleted: got %+v, want %+v", empty, want)
-	}
-	r.expectVersion(r.Handle(), shard, empty)
-	r.expectRecords(r.shard(r.Store, shard), nil)
-	r.expectError(r.Store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
-		"the shard is empty, but it was written")
-	if third, want := r.write(r.Store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
-		r.Errorf("version of the next write: got %+v, want %+v", third, want)
+	if m.version.Epoch == lost.version.Epoch {
+		r.Errorf("first version of a shard that was lost: got %+v, want another epoch than that of %+v", m.version, lost.version)
 	}
 }
 
@@ -159,7 +109,7 @@ func clockAboutRight(r *fixture) {
 // clockKeepsPace compares two times of the store with the shortest and the longest time between
 // them.
 func clockKeepsPace(r *fixture) {
-	const span = 200 * time.Millisecond
+	const span = 100 * time.Millisecond
 	asked1 := time.Now()
 	first := r.versions(r.Store).Now
 	answered1 := time.Now()

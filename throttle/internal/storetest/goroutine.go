@@ -51,10 +51,11 @@ func (f *Fixture[S]) expectGoroutines(after string, before, tolerance int, count
 	f.Helper()
 	var now int
 	var stacks string
-	for end := time.Now().Add(Patience); time.Now().Before(end); f.Pause(Tick) {
+	for pause, end := Tick, time.Now().Add(Patience); time.Now().Before(end); pause *= 2 {
 		if now, stacks = count(); now < before+tolerance {
 			return
 		}
+		f.Pause(pause)
 	}
 	f.Errorf("goroutines after %s: got %d, want fewer than %d (%d before). They are:\n%s",
 		after, now, before+tolerance, before, stacks)
