@@ -46,13 +46,13 @@ func limitLowered(r *fixture) {
 func limitMuchFaster(r *fixture) {
 	key := r.key("much faster")
 	slow := bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}
-	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: 3 * time.Second}
+	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}
 	r.expect("Take 1000 of 1000", r.take(r.Store, key, slow, 1000, 1000), 1000, 0)
 	r.expect("Take 1 of 10, just after the limit changed from 1000", r.take(r.Store, key, quick, 1, 1), 0, 0)
-	r.Pause(450 * time.Millisecond)
+	r.Pause(150 * time.Millisecond)
 	r.expect("Take 1 of 1000, all used", r.take(r.Store, key, slow, 1, 1), 0, 0)
 	if o := r.take(r.Store, key, quick, 1, 1); o.decision.Granted != 1 {
-		r.Fatalf("%skey %.60q, %s: want a token: one is added each 300ms, since the first denial", r.prefix, key, o)
+		r.Fatalf("%skey %.60q, %s: want a token: one is added each 100ms, since the first denial", r.prefix, key, o)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
@@ -15,7 +14,6 @@ func raceCases() []testCase {
 	return []testCase{
 		{"grants exactly the capacity", eachAlgorithm(raceToTheLast)},
 		{"concurrent first requests", eachAlgorithm(raceToTheFirst)},
-		{"returned tokens are granted once", eachAlgorithm(raceWithReturns)},
 		{"buckets are independent", eachAlgorithm(raceOfKeys)},
 	}
 }
@@ -94,41 +92,6 @@ func raceToTheFirst(r *fixture, a bucket.Algorithm) {
 	r.raceFor(fmt.Sprint("first ", a), limits, func(int) []int { return order })
 }
 
-// raceWithReturns returns some of the granted tokens. In the end the workers keep as many tokens as
-// the capacity.
-func raceWithReturns(r *fixture, a bucket.Algorithm) {
-	const workers, rounds, capacity = 16, 12, 60
-	stores := r.Handles(4)
-	key, l := r.key("returns "+a.String()), slowLimit(capacity, a)
-	var kept atomic.Int64
-	r.Together(workers, func(i int) error {
-		random := rand.New(rand.NewPCG(9, uint64(i)))
-		for range rounds {
-			s := stores[random.IntN(len(stores))]
-			o, err := r.tryTake(s, key, l, 1, 3)
-			if err != nil {
-				return err
-			}
-			back := o.decision.Granted * random.Int64N(2)
-			if back > 0 {
-				if o := r.do(r.Context(), s, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: back}}); o.err != nil {
-					return fmt.Errorf("%v: got error %w, want none", o, o.err)
-				}
-			}
-			kept.Add(o.decision.Granted - back)
-		}
-		return nil
-	})
-	o, err := r.tryTake(r.Store, key, l, 0, capacity+1)
-	if err != nil {
-		r.Fatalf("%v", err)
-	}
-	if got := kept.Load() + o.decision.Granted; got != capacity {
-		r.Errorf("%s, taken and returned by %d concurrent workers: got %d kept and %d left, want %d in total",
-			describe(l), workers, kept.Load(), o.decision.Granted, capacity)
-	}
-}
-
 // raceOfKeys uses many buckets concurrently, in different orders.
 func raceOfKeys(r *fixture, a bucket.Algorithm) {
 	limits := make([]bucket.Limit, 12)
@@ -139,117 +102,4 @@ func raceOfKeys(r *fixture, a bucket.Algorithm) {
 		random := rand.New(rand.NewPCG(9, uint64(worker)))
 		return append(random.Perm(len(limits)), random.Perm(len(limits))...)
 	})
-}
-
-func rateCases() []testCase {
-	return []testCase{
-		{"grants exactly the added tokens", rateIsExact},
-		{"a Fixed period grants its capacity", rateOfPeriods},
-	}
-}
-
-// rateIsExact counts the tokens that a bucket grants while it fills. The bucket is not full for the
-// next 50 seconds, so every token that is added must be granted or left.
-func rateIsExact(r *fixture) {
-	const workers, each, before = 32, 8, 50_000
-	stores := r.Handles(4)
-	key, l := r.key("rate"), bucket.Limit{Capacity: 60_000, Refill: 1000, Period: time.Second}
-	first, err := r.tryTake(r.Store, key, l, before, before)
-	if err != nil {
-		r.Fatalf("%v", err)
-	}
-	var granted atomic.Int64
-	r.Together(workers, func(i int) error {
-		for range each {
-			o, err := r.tryTake(stores[i%len(stores)], key, l, 1, 500)
-			if err != nil {
-				return err
-			}
-			granted.Add(o.decision.Granted)
-			if !o.decision.Allowed {
-				r.Pause(o.decision.RetryAfter)
-			}
-		}
-		return nil
-	})
-	last, err := r.tryTake(r.Store, key, l, 0, 0)
-	if err != nil {
-		r.Fatalf("%v", err)
-	}
-	if last.returned-first.called > before*int64(time.Millisecond) {
-		return // the bucket may have been full, so the number of added tokens is unknown
-	}
-	got := first.decision.Granted + granted.Load() + last.decision.Remaining
-	least := l.Capacity + (last.called-first.returned-2*r.resolution)/int64(time.Millisecond) - 1
-	most := l.Capacity + (last.returned-first.called+2*r.resolution)/int64(time.Millisecond)
-	if got < least || got > most {
-		r.Errorf("%s, used by %d concurrent workers for %v: got %d granted and %d left, %d in total, want %d to %d", describe(l), workers,
-			time.Duration(last.returned-first.called), got-last.decision.Remaining, last.decision.Remaining, got, least, most)
-	}
-}
-
-// grant is the answer to a request, and the span in which its period began.
-type grant struct {
-	begins span
-	n      int64
-	denied bool
-}
-
-// rateOfPeriods takes tokens for some periods and counts what each period grants. Answers whose
-// period is not certain are left out; then a period may be short.
-func rateOfPeriods(r *fixture) {
-	const workers, period, periods = 16, 200 * time.Millisecond, 4
-	stores := r.Handles(4)
-	key, l := r.key("periods"), bucket.Limit{Capacity: 50, Period: period, Algorithm: bucket.Fixed}.WithDefaults()
-	var all [workers][]grant
-	var granted atomic.Int64
-	begin := r.now()
-	r.Together(workers, func(i int) error {
-		for r.now() < begin+int64(periods*period) {
-			o, err := r.tryTake(stores[i%len(stores)], key, l, 1, 2)
-			if err != nil {
-				return err
-			}
-			got, elapsed := granted.Add(o.decision.Granted), r.now()-begin // the time after the count
-			// Elapsed time overlaps at most elapsed/period+2 periods. One more is for the
-			// resolution of the clock.
-			if most := l.Capacity * (elapsed/int64(period) + 3); got > most {
-				return fmt.Errorf("%s: got %d tokens granted within %v, want at most %d per period: a Fixed bucket must count what it grants",
-					describe(l), got, time.Duration(elapsed), l.Capacity)
-			}
-			begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - int64(period))
-			all[i] = append(all[i], grant{begins, o.decision.Granted, !o.decision.Allowed})
-			if !o.decision.Allowed {
-				r.Pause(time.Millisecond * time.Duration(i+1))
-			}
-		}
-		return nil
-	})
-	r.checkPeriods(all[:], l)
-}
-
-func (r *fixture) checkPeriods(all [][]grant, l bucket.Limit) {
-	r.Helper()
-	period := int64(l.Period)
-	sum, denied, unsure := map[int64]int64{}, map[int64]bool{}, false
-	var origin *span
-	for _, some := range all {
-		for _, g := range some {
-			if origin == nil {
-				origin = &g.begins
-			}
-			k := (g.begins.from - origin.from + period/2 + 1000*period) / period
-			if g.begins.to-g.begins.from > period/4 || origin.to-origin.from > period/4 {
-				unsure = true
-				continue
-			}
-			sum[k] += g.n
-			denied[k] = denied[k] || g.denied
-		}
-	}
-	for k, n := range sum {
-		if n > l.Capacity || n < l.Capacity && denied[k] && !unsure {
-			r.Errorf("%s: got %d granted in one period (requests denied: %v), want exactly the capacity, %d", describe(l), n, denied[k], l.Capacity)
-		}
-	}
 }

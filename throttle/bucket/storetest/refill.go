@@ -90,25 +90,20 @@ func refillOnGrid(r *fixture) {
 
 func retryCases() []testCase {
 	return []testCase{
-		{"RetryAfter is long enough", retryIsEnough},
-		{"RetryAfter is not too long", retryIsNotTooMuch},
+		{"RetryAfter is long enough", func(r *fixture) { r.repeatDenied(3, 0) }},
+		{"RetryAfter is not too long", func(r *fixture) { r.repeatDenied(5, time.Millisecond/4) }},
 		{"a partial grant has a RetryAfter", retryAfterPart},
 	}
 }
 
-// quickLimit is a limit that adds tokens soon, and how many tokens to wait for.
-type quickLimit struct {
-	limit bucket.Limit
-	n     int64
-}
-
-func quickLimits() []quickLimit {
-	return []quickLimit{
-		{bucket.Limit{Capacity: 1, Refill: 1, Period: 30 * time.Millisecond}, 1},
-		{bucket.Limit{Capacity: 5, Refill: 3, Period: 20*time.Millisecond + 1}, 1},
-		{bucket.Limit{Capacity: 5, Refill: 7, Period: 20 * time.Millisecond}, 5},
-		{bucket.Limit{Capacity: 7, Refill: 1000, Period: 999_999}, 1},
-		{bucket.Limit{Capacity: 3, Refill: 3, Period: 35*time.Millisecond + 77, Algorithm: bucket.Fixed}, 2},
+// quickLimits add tokens soon.
+func quickLimits() []bucket.Limit {
+	return []bucket.Limit{
+		{Capacity: 1, Refill: 1, Period: 30 * time.Millisecond},
+		{Capacity: 5, Refill: 3, Period: 20*time.Millisecond + 1},
+		{Capacity: 5, Refill: 7, Period: 20 * time.Millisecond},
+		{Capacity: 7, Refill: 1000, Period: 999_999},
+		{Capacity: 3, Refill: 3, Period: 35*time.Millisecond + 77, Algorithm: bucket.Fixed},
 	}
 }
 
@@ -131,40 +126,28 @@ func (r *fixture) waitUntil(until int64) {
 	}
 }
 
-func retryIsEnough(r *fixture) {
-	for _, c := range quickLimits() {
-		key := r.key(describe(c.limit))
-		for range 5 {
-			denied, ok := r.drain(key, c.limit, c.n)
+// repeatDenied repeats denied requests when RetryAfter is over, or early. An early answer counts only if
+// it arrived before RetryAfter was over.
+func (r *fixture) repeatDenied(times int, early time.Duration) {
+	r.Helper()
+	for _, l := range quickLimits() {
+		key, n, before := r.key(describe(l)), (l.Capacity+1)/2, early
+		for range times {
+			denied, ok := r.drain(key, l, n)
 			if !ok {
 				continue
 			}
-			r.waitUntil(denied.returned + int64(denied.decision.RetryAfter))
-			if o := r.take(r.Store, key, c.limit, c.n, c.n); !o.decision.Allowed {
-				r.Errorf("%s: RetryAfter is too short: it is over, no other caller took tokens, and the request is denied again:\ngot %v\nand %v", describe(c.limit), denied, o)
+			due := denied.returned + int64(denied.decision.RetryAfter)
+			if early > 0 {
+				due = denied.called + int64(denied.decision.RetryAfter) - 2*r.resolution
 			}
-		}
-	}
-}
-
-// retryIsNotTooMuch asks shortly before RetryAfter is over. It checks the answer only if it arrived
-// before that time.
-func retryIsNotTooMuch(r *fixture) {
-	for _, c := range quickLimits() {
-		key := r.key(describe(c.limit))
-		early := time.Millisecond / 4 // how long before the end it asks
-		for range 8 {
-			denied, ok := r.drain(key, c.limit, c.n)
-			if !ok {
-				continue
-			}
-			due := denied.called + int64(denied.decision.RetryAfter) - 2*r.resolution
-			r.waitUntil(due - int64(early))
-			o := r.take(r.Store, key, c.limit, c.n, c.n)
-			if o.returned >= due {
-				early *= 2
-			} else if o.decision.Allowed {
-				r.Errorf("%s: RetryAfter is too long: the request was granted before it was over:\ngot %v\nand %v", describe(c.limit), denied, o)
+			r.waitUntil(due - int64(before))
+			o := r.take(r.Store, key, l, n, n)
+			if early > 0 && o.returned >= due {
+				before *= 2
+			} else if granted := o.decision.Allowed; granted != (early == 0) {
+				r.Errorf("%s: RetryAfter is too short or too long: after it was over: %v, granted: %v:\ngot %v\nand %v",
+					describe(l), early == 0, granted, denied, o)
 			}
 		}
 	}
@@ -172,16 +155,16 @@ func retryIsNotTooMuch(r *fixture) {
 
 // retryAfterPart waits for the next token after a request was granted in part.
 func retryAfterPart(r *fixture) {
-	for _, c := range quickLimits() {
-		key := r.key(describe(c.limit))
+	for _, l := range quickLimits() {
+		key := r.key(describe(l))
 		for range 3 {
-			o := r.take(r.Store, key, c.limit, 0, c.limit.Capacity+1)
+			o := r.take(r.Store, key, l, 0, l.Capacity+1)
 			if o.decision.RetryAfter <= 0 {
-				r.Errorf("%s: got %v, want a RetryAfter above 0: the time to the next token", describe(c.limit), o)
+				r.Errorf("%s: got %v, want a RetryAfter above 0: the time to the next token", describe(l), o)
 			}
 			r.waitUntil(o.returned + int64(o.decision.RetryAfter))
-			if next := r.take(r.Store, key, c.limit, 1, 1); !next.decision.Allowed {
-				r.Errorf("%s: RetryAfter of a partial grant is too short: it is over, and no token is granted:\ngot %v\nand %v", describe(c.limit), o, next)
+			if next := r.take(r.Store, key, l, 1, 1); !next.decision.Allowed {
+				r.Errorf("%s: RetryAfter of a partial grant is too short: it is over, and no token is granted:\ngot %v\nand %v", describe(l), o, next)
 			}
 		}
 	}

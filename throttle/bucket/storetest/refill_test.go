@@ -16,13 +16,13 @@ func timeFaults() []fault {
 		{"returns a RetryAfter that is too long", []string{"retry/RetryAfter is not too long"}, changesDecision(func(d *bucket.Decision) { d.RetryAfter *= 2 })},
 		{"has a clock that is one percent slow", []string{"refill/adds tokens evenly"}, clock(func(now, begun time.Time, _ int) time.Time { return begun.Add(now.Sub(begun) * 99 / 100) })},
 		{"has a clock that stopped", []string{"refill/never exceeds the capacity"}, clock(func(_, begun time.Time, _ int) time.Time { return begun })},
-		{"has handles with clocks of their own", []string{"rate/grants exactly the added tokens"}, clock(func(now, _ time.Time, handle int) time.Time { return now.Add(time.Duration(handle) * time.Second) })},
+		{"has handles with clocks of their own", []string{"history/is linearizable while tokens are added"}, clock(func(now, _ time.Time, handle int) time.Time { return now.Add(time.Duration(handle) * time.Second) })},
 		{"fills too quickly by a rounded nanosecond", []string{"extreme/a fractional interval"}, tryTake(func(r *store.Request) {
 			if l := &r.Limit; l.Algorithm == bucket.Continuous && l.Refill > 1 {
 				l.Refill, l.Period = 1, max(1, l.Period/time.Duration(l.Refill))
 			}
 		})},
-		{"fills twice as quickly", []string{"rate/grants exactly the added tokens"}, tryTake(func(r *store.Request) {
+		{"fills twice as quickly", []string{"history/is linearizable while tokens are added"}, tryTake(func(r *store.Request) {
 			if r.Limit.Algorithm == bucket.Continuous {
 				r.Limit.Refill *= 2
 			}
@@ -47,7 +47,7 @@ func timeFaults() []fault {
 			return store.Level{At: v.At, Used: next.Used}, d
 		})},
 		{"treats Fixed as Continuous", []string{"refill/a Fixed bucket fills when a period begins"}, tryTake(func(r *store.Request) { r.Limit.Algorithm = bucket.Continuous })},
-		{"never counts what a fixed bucket grants", []string{"rate/a Fixed period grants its capacity"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"never counts what a fixed bucket grants", []string{"history/is linearizable across periods"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if r.Limit.Algorithm == bucket.Fixed {
 				next = v

@@ -57,7 +57,6 @@ func groups() []kit.Group[*fixture] {
 		{Name: "extreme", Cases: extremeCases()},
 		{Name: "key", Cases: keyCases()},
 		{Name: "race", Cases: raceCases()},
-		{Name: "rate", Cases: rateCases()},
 		{Name: "history", Cases: historyCases()},
 		{Name: "context", Cases: kit.ContextCases((*fixture).endedContext, canceledMeanwhile)},
 		{Name: "handle", Cases: kit.HandleCases(closeLeavesOthers, closeTwice, (*fixture).useAll)},
