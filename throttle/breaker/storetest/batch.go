@@ -25,7 +25,11 @@ func batchCases() []testCase {
 		{"500 changes", shardCase(largeEdits()...)},
 		{"another version is a conflict", shardCase(append(conflicts, conflict.when(withoutEpoch))...)},
 		{"a conflict leaves no term", shardCase(puts("x"), puts("y").under(200).when(never), puts("z").under(100))},
-		{"changes one shard only", batchKeepsToShard},
+		{"changes one shard only", func(r *fixture) {
+			m := filledShards(r)
+			m.apply(r.Store, edits(put(home, 1, "changed"), drop(home, 2)))
+			m.expect(r.Handle(), allShards()...)
+		}},
 	}
 }
 
@@ -43,22 +47,6 @@ func largeEdits() []edit {
 	return []edit{edits(created...), edits(changed...)}
 }
 
-func batchKeepsToShard(r *fixture) {
-	versions := r.fillShards()
-	const shard = 26
-	versions[shard] = r.write(r.Store, shard, put(shard, 1, "changed"), drop(shard, 2))
-	for i, s := range r.load(r.Handle(), allShards()...) {
-		want := map[int]string{1: fmt.Sprintf("one of %d", i), 2: fmt.Sprintf("two of %d", i)}
-		if i == shard {
-			want = map[int]string{1: "changed"}
-		}
-		r.expectRecords(s, texts(i, want))
-		if s.Version != versions[i] {
-			r.Errorf("shard %d after a write to shard %d: got version %+v, want %+v, unchanged", i, shard, s.Version, versions[i])
-		}
-	}
-}
-
 func fenceCases() []testCase {
 	old, newer := puts("old").under(41), puts("newer").under(42)
 	return []testCase{
@@ -68,7 +56,7 @@ func fenceCases() []testCase {
 		{"is set by a batch without changes", shardCase(edits().under(42), old.by(1), newer, edits().under(50), puts("late").under(49).by(1))},
 		{"lets term 0 pass", shardCase(newer, puts("by hand"), puts("stale").when(never), old, newer)},
 		{"outlives the records", shardCase(newer, edits(drop(home, 1)).under(42), old)},
-		{"belongs to one shard", fencePerShard},
+		{"belongs to one shard", shardCase(newer, edits(put(home+1, 1, "x")).under(41))},
 		{"stops an old leader under load", fenceInFullRun},
 	}
 }
@@ -86,13 +74,6 @@ func risingTerms() []edit {
 // batch returns a batch of one change to the first record.
 func batch(shard int, term uint64, expect store.Version, text string) store.Batch {
 	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
-}
-
-func fencePerShard(r *fixture) {
-	r.apply(r.Store, batch(43, 42, store.Version{}, "x"))
-	if _, err := r.tryApply(r.Store, batch(44, 41, store.Version{}, "y")); err != nil {
-		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none: a term belongs to one shard", err)
-	}
 }
 
 // fenceInFullRun starts a new leader while an old one writes as fast as it can. A write of the old

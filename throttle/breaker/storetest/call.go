@@ -88,13 +88,6 @@ func (r *fixture) shard(s store.Store, i int) store.Shard {
 	return r.load(s, i)[i]
 }
 
-func (r *fixture) apply(s store.Store, b store.Batch) store.Version {
-	r.Helper()
-	v, err := r.tryApply(s, b)
-	r.Must(err, "Apply to shard %d with term %d, Expect %+v and %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
-	return v
-}
-
 func (r *fixture) tryApply(s store.Store, b store.Batch) (store.Version, error) {
 	return within(r, s.Apply, b)
 }
@@ -102,7 +95,9 @@ func (r *fixture) tryApply(s store.Store, b store.Batch) (store.Version, error) 
 // write applies changes to the current version of a shard. It returns the new version.
 func (r *fixture) write(s store.Store, shard int, changes ...store.Change) store.Version {
 	r.Helper()
-	return r.apply(s, store.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
+	v, err := r.tryApply(s, store.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
+	r.Must(err, "Apply to shard %d", shard)
+	return v
 }
 
 // probes calls Probe and expects a valid grant for each request.
@@ -144,15 +139,6 @@ func contents(s store.Shard) map[store.RecordID][]byte {
 	records := make(map[store.RecordID][]byte, len(s.Records))
 	for _, r := range s.Records {
 		records[r.ID] = r.Data
-	}
-	return records
-}
-
-// texts returns records of a shard, for expectRecords.
-func texts(shard int, byNumber map[int]string) map[store.RecordID][]byte {
-	records := make(map[store.RecordID][]byte, len(byNumber))
-	for n, text := range byNumber {
-		records[idIn(shard, n)] = []byte(text)
 	}
 	return records
 }

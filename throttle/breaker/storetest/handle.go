@@ -14,12 +14,12 @@ import (
 
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
-	leases, shard, probes := leaseModel{fixture: r}, newShardModel(r), newProbeModel(r)
+	leases, shards, probes := leaseModel{fixture: r}, newShards(r), newProbeModel(r)
 	for i, s := range []store.Store{first, second, r.Handle()} {
 		leases.campaign(s, "a", long)
 		leases.campaign(s, "b", long)
-		shard.apply(s, puts("x"))
-		shard.expect(second)
+		shards.apply(s, puts("x"))
+		shards.expect(second, home)
 		probes.probe(s, asks(6))
 		if i == 0 {
 			r.Must(first.Close(), "Close")
@@ -28,10 +28,10 @@ func closeLeavesOthers(r *fixture) {
 }
 
 func closeTwice(r *fixture) {
-	s := r.Handle()
-	r.write(s, 1, put(1, 1, "x"))
+	s, m := r.Handle(), newShards(r)
+	m.apply(s, puts("x"))
 	r.CloseTwice(s)
-	r.expectRecords(r.shard(r.Handle(), 1), texts(1, map[int]string{1: "x"}))
+	m.expect(r.Handle(), home)
 }
 
 // useAll calls every method, Watch too.
@@ -84,13 +84,13 @@ func methods(q store.ProbeRequest) []method {
 // write nothing.
 func (r *fixture) endedContext(ctx context.Context) {
 	r.Helper()
-	leases, shard, probes := leaseModel{fixture: r}, newShardModel(r), newProbeModel(r)
+	leases, shards, probes := leaseModel{fixture: r}, newShards(r), newProbeModel(r)
 	for _, m := range methods(probes.request(asks(10))) {
 		r.RejectsEnded(ctx, m)
 	}
 	leases.campaign(r.Store, "alive", long)
-	shard.expect(r.Store)
-	shard.apply(r.Store, puts("alive").under(98)) // the call that was rejected had term 99
+	shards.expect(r.Store, home)
+	shards.apply(r.Store, puts("alive").under(98)) // the call that was rejected had term 99
 	probes.probe(r.Store, asks(10))
 }
 
@@ -121,9 +121,7 @@ func canceledMeanwhile(r *fixture) {
 			acknowledged, unknown, got, acknowledged, acknowledged+unknown)
 	}
 	r.until("Apply still gets ErrConflict after canceled writes, want it to succeed", func() bool { // a canceled write may still be in flight
-		_, err := r.tryApply(r.Store, store.Batch{
-			Shard: shard, Expect: r.shard(r.Store, shard).Version, Changes: []store.Change{put(shard, 1, "still works")},
-		})
+		_, err := r.tryApply(r.Store, batch(shard, 0, r.shard(r.Store, shard).Version, "still works"))
 		if !errors.Is(err, store.ErrConflict) {
 			r.Must(err, "Apply after canceled writes")
 		}

@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"fmt"
+	"bytes"
 	"math/rand/v2"
 	"strings"
 
@@ -19,71 +19,34 @@ func loadCases() []testCase {
 	}
 }
 
-func allShards() []int {
-	all := make([]int, store.NumShards)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
-func (r *fixture) fillShards() [store.NumShards]store.Version {
-	r.Helper()
-	var versions [store.NumShards]store.Version
-	for i := range versions {
-		versions[i] = r.write(r.Store, i, put(i, 1, fmt.Sprintf("one of %d", i)), put(i, 2, fmt.Sprintf("two of %d", i)))
-	}
-	return versions
-}
-
 func anyShards(r *fixture) {
-	versions := r.fillShards()
+	m, other, all := filledShards(r), r.Handle(), allShards()
 	random := rand.New(rand.NewPCG(8, 1))
-	all := allShards()
-	other := r.Handle()
 	for _, n := range []int{1, 2, 3, 17, 40, store.NumShards - 1, store.NumShards} {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		for i, s := range r.load(other, all[:n]...) {
-			if s.Version != versions[i] {
-				r.Errorf("Load(%v), shard %d: got version %+v, want %+v", all[:n], i, s.Version, versions[i])
-			}
-			r.expectRecords(s, texts(i, map[int]string{1: fmt.Sprintf("one of %d", i), 2: fmt.Sprintf("two of %d", i)}))
-		}
+		m.expect(other, all[:n]...)
 	}
 }
 
 func noShards(r *fixture) {
-	r.fillShards()
+	m := filledShards(r)
 	for _, none := range [][]int{nil, {}} {
-		r.load(r.Store, none...) // which expects no shards
+		m.expect(r.Store, none...)
 	}
 }
 
 func sameShardTwice(r *fixture) {
-	v := r.write(r.Store, 6, put(6, 1, "x"))
-	for _, s := range r.load(r.Store, 6, 8, 6, 6) {
-		if s.Index == 6 {
-			r.expectRecords(s, texts(6, map[int]string{1: "x"}))
-		}
-		if s.Index == 6 && s.Version != v {
-			r.Errorf("Load([6 8 6 6]), shard 6: got version %+v, want %+v", s.Version, v)
-		}
-	}
+	m := newShards(r)
+	m.apply(r.Store, edits(put(6, 1, "x")))
+	m.expect(r.Store, 6, 8, 6, 6)
 }
 
 func emptyShards(r *fixture) {
-	r.write(r.Store, 1, put(1, 1, "x"))
-	r.write(r.Store, 1, drop(1, 1))
-	v := r.write(r.Store, 2, put(2, 1, "y"))
-	loaded := r.load(r.Handle(), 0, 1, 2, 3)
-	for i, want := range []store.Version{0: {}, 1: {Epoch: loaded[1].Version.Epoch, Number: 2}, 2: v, 3: {}} {
-		if loaded[i].Version != want {
-			r.Errorf("Load([0 1 2 3]), shard %d: got version %+v, want %+v", i, loaded[i].Version, want)
-		}
-		if i != 2 {
-			r.expectRecords(loaded[i], nil)
-		}
+	m := newShards(r)
+	for _, c := range []store.Change{put(1, 1, "x"), drop(1, 1), put(2, 1, "y")} {
+		m.apply(r.Store, edits(c))
 	}
+	m.expect(r.Handle(), 0, 1, 2, 3)
 }
 
 func dataCases() []testCase {
@@ -136,24 +99,14 @@ func largeData() edit {
 	return edits(put(home, 1, string(data)), put(home, 2, "small"))
 }
 
-// namesOfAnyBytes uses record IDs of 32 equal bytes, from 0x00 to 0xFF.
+// namesOfAnyBytes are record IDs of 32 equal bytes, from 0x00 to 0xFF.
 func namesOfAnyBytes(r *fixture) {
-	want := map[int]map[store.RecordID][]byte{}
+	m := newShards(r)
 	for b := range 256 {
-		var id store.RecordID
-		for i := range id {
-			id[i] = byte(b)
-		}
-		shard := id.Shard()
-		if want[shard] == nil {
-			want[shard] = map[store.RecordID][]byte{}
-		}
-		want[shard][id] = []byte{byte(b)}
-		r.write(r.Store, shard, store.Change{ID: id, Data: []byte{byte(b)}})
+		id := store.RecordID(bytes.Repeat([]byte{byte(b)}, len(store.RecordID{})))
+		m.apply(r.Store, edits(store.Change{ID: id, Data: []byte{byte(b)}}))
 	}
-	for i, s := range r.load(r.Handle(), allShards()...) {
-		r.expectRecords(s, want[i])
-	}
+	m.expect(r.Handle(), allShards()...)
 }
 
 // similarNames writes records whose IDs are equal if a store cuts, pads, trims or folds them, and deletes one.

@@ -195,11 +195,9 @@ func probeNone(r *fixture) {
 }
 
 func probeChangesNoShard(r *fixture) {
-	m, probes := newShardModel(r), newProbeModel(r)
+	m, probes := newShards(r), newProbeModel(r)
 	m.apply(r.Store, puts("x"))
-	probes.probe(r.Store, asks(1)) // a stored record
-	m.expect(r.Store)
-	probes.probe(r.Store, asks(1).of(2)) // one that is not stored
-	r.expectVersion(r.Store, 2, store.Version{})
-	r.expectRecords(r.shard(r.Store, 2), nil)
+	probes.probe(r.Store, asks(1))       // of a stored record
+	probes.probe(r.Store, asks(1).of(2)) // of one that is not stored
+	m.expect(r.Store, home, 2)
 }

@@ -62,15 +62,15 @@ func noUpdateLost(r *fixture) {
 		}
 		return nil
 	})
-	want := map[int]string{1: strconv.Itoa(writers * each)}
+	want := map[store.RecordID][]byte{idIn(shard, 1): []byte(strconv.Itoa(writers * each))}
 	for i := range writers {
-		want[100+i] = strconv.Itoa(each)
+		want[idIn(shard, 100+i)] = []byte(strconv.Itoa(each))
 	}
 	s := r.shard(r.Store, shard)
 	if total, err := number(s, 1); err != nil || total != writers*each {
 		r.Errorf("counter after %d acknowledged increments: got %d (error %v): %d updates were lost", writers*each, total, err, writers*each-total)
 	}
-	r.expectRecords(s, texts(shard, want))
+	r.expectRecords(s, want)
 	if s.Version.Number != writers*each {
 		r.Errorf("version after %d acknowledged writes: got %+v, want that number", writers*each, s.Version)
 	}
@@ -89,7 +89,7 @@ func manyShards(r *fixture) {
 		return nil
 	})
 	for i := range writers {
-		r.expectRecords(r.shard(r.Store, i), texts(i, map[int]string{1: strconv.Itoa(each)}))
+		r.expectRecords(r.shard(r.Store, i), map[store.RecordID][]byte{idIn(i, 1): []byte(strconv.Itoa(each))})
 	}
 }
 

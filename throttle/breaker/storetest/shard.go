@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -16,6 +17,14 @@ type edit struct {
 	term    uint64
 	at      func(current store.Version) store.Version
 	handle  int
+}
+
+// shard returns the shard of the first change.
+func (e edit) shard() int {
+	if len(e.changes) == 0 {
+		return home
+	}
+	return e.changes[0].ID.Shard()
 }
 
 // edits is an edit that makes these changes, or none.
@@ -52,65 +61,84 @@ func off(epoch, number int) func(store.Version) store.Version {
 	}
 }
 
-// shardCase returns a case that makes edits to an empty shard. A shardModel checks all answers.
+// shardCase returns a case that makes edits to empty shards. A model checks all answers.
 func shardCase(script ...edit) func(*fixture) {
 	return func(r *fixture) {
 		r.Helper()
-		m, handles := newShardModel(r), append([]store.Store{r.Store}, r.Handles(2)...)
+		m, handles := newShards(r), append([]store.Store{r.Store}, r.Handles(2)...)
 		for _, e := range script {
 			m.apply(handles[e.handle], e)
-			m.expect(handles[(e.handle+1)%len(handles)])
+			m.expect(handles[(e.handle+1)%len(handles)], e.shard())
 		}
 	}
 }
 
-// shardModel is what a store must have of the shard home.
-type shardModel struct {
+// shards is what a store must have in its shards.
+type shards struct {
 	*fixture
 
+	all [store.NumShards]shard
+}
+
+type shard struct {
 	version store.Version
 	term    uint64
 	records map[store.RecordID][]byte
 }
 
-func newShardModel(r *fixture) *shardModel {
-	return &shardModel{fixture: r, records: map[store.RecordID][]byte{}}
+func newShards(r *fixture) *shards {
+	m := &shards{fixture: r}
+	for i := range m.all {
+		m.all[i].records = map[store.RecordID][]byte{}
+	}
+	return m
+}
+
+// filledShards returns shards with two records each.
+func filledShards(r *fixture) *shards {
+	r.Helper()
+	m := newShards(r)
+	for i := range m.all {
+		m.apply(r.Store, edits(put(i, 1, fmt.Sprintf("one of %d", i)), put(i, 2, fmt.Sprintf("two of %d", i))))
+	}
+	return m
 }
 
 // apply makes an edit, and expects the answer that the rules of [store.Store] demand.
-func (m *shardModel) apply(s store.Store, e edit) {
+func (m *shards) apply(s store.Store, e edit) {
 	m.Helper()
-	b := store.Batch{Shard: home, Term: e.term, Expect: m.version, Changes: e.changes}
+	d := &m.all[e.shard()]
+	b := store.Batch{Shard: e.shard(), Term: e.term, Expect: d.version, Changes: e.changes}
 	if e.at != nil {
-		b.Expect = e.at(m.version)
+		b.Expect = e.at(d.version)
 	}
-	why, want := m.verdict(b)
+	why, want := d.verdict(b)
 	v, err := m.tryApply(s, b)
 	if !errors.Is(err, want) {
 		m.Fatalf("Apply with term %d, Expect %+v and %d changes, to a shard at version %+v and term %d: got error %v, want %v: %s",
-			b.Term, b.Expect, len(b.Changes), m.version, m.term, err, want, why)
+			b.Term, b.Expect, len(b.Changes), d.version, d.term, err, want, why)
 	}
 	if err != nil {
 		return
 	}
-	if !m.follows(v, b) {
+	if !d.follows(v, b) {
 		m.Fatalf("Apply of %d changes: got version %+v after %+v, want the next number and the same epoch: "+
-			"a batch with changes counts once, and one without keeps the version", len(b.Changes), v, m.version)
+			"a batch with changes counts once, and one without keeps the version", len(b.Changes), v, d.version)
 	}
-	m.version, m.term = v, max(m.term, b.Term)
+	d.version, d.term = v, max(d.term, b.Term)
 	for _, c := range b.Changes {
-		if m.records[c.ID] = c.Data; c.Data == nil {
-			delete(m.records, c.ID)
+		if d.records[c.ID] = c.Data; c.Data == nil {
+			delete(d.records, c.ID)
 		}
 	}
 }
 
 // verdict returns the error that a batch must get, and why.
-func (m *shardModel) verdict(b store.Batch) (why string, err error) {
+func (d *shard) verdict(b store.Batch) (why string, err error) {
 	switch {
-	case b.Term != 0 && b.Term < m.term:
+	case b.Term != 0 && b.Term < d.term:
 		return "a batch with a higher term has been applied", store.ErrFenced
-	case b.Expect != m.version:
+	case b.Expect != d.version:
 		return "the shard has another version", store.ErrConflict
 	}
 	return "the version is the current one, and the term is 0 or not lower", nil
@@ -118,18 +146,33 @@ func (m *shardModel) verdict(b store.Batch) (why string, err error) {
 
 // follows reports whether a batch may lead to a version. A batch that deletes only records that do not
 // exist may count as a write or not.
-func (m *shardModel) follows(v store.Version, b store.Batch) bool {
-	writes := func(c store.Change) bool { return c.Data != nil || m.records[c.ID] != nil }
-	if v == m.version && !slices.ContainsFunc(b.Changes, writes) {
+func (d *shard) follows(v store.Version, b store.Batch) bool {
+	writes := func(c store.Change) bool { return c.Data != nil || d.records[c.ID] != nil }
+	if v == d.version && !slices.ContainsFunc(b.Changes, writes) {
 		return true
 	}
-	sameEpoch := v.Epoch == m.version.Epoch || m.version.Number == 0 && v.Epoch != 0
-	return len(b.Changes) > 0 && v.Number == m.version.Number+1 && sameEpoch
+	sameEpoch := v.Epoch == d.version.Epoch || d.version.Number == 0 && v.Epoch != 0
+	return len(b.Changes) > 0 && v.Number == d.version.Number+1 && sameEpoch
 }
 
-// expect expects a handle to return what the model has.
-func (m *shardModel) expect(s store.Store) {
+// expect expects Versions and Load to return what these shards must have.
+func (m *shards) expect(s store.Store, some ...int) {
 	m.Helper()
-	m.expectVersion(s, home, m.version)
-	m.expectRecords(m.shard(s, home), m.records)
+	versions := m.versions(s).Shards
+	for i, loaded := range m.load(s, some...) {
+		want := m.all[i]
+		if versions[i] != want.version || loaded.Version != want.version {
+			m.Errorf("shard %d: got version %+v of Versions and %+v of Load(%v), want %+v", i, versions[i], loaded.Version, some, want.version)
+		}
+		m.expectRecords(loaded, want.records)
+	}
+}
+
+// allShards returns the indexes of all shards.
+func allShards() []int {
+	all := make([]int, store.NumShards)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 func versionCases() []testCase {
 	one, two, none := put(home, 1, "one"), put(home, 2, "two"), edits()
 	return []testCase{
-		{"is zero before the first write", zeroBeforeFirst},
+		{"is zero before the first write", func(r *fixture) { newShards(r).expect(r.Store, allShards()...) }},
 		{"number counts writes, epoch stays", shardCase(slices.Repeat([]edit{edits(one, two), puts("x").by(1), puts("y").by(2)}, 4)...)},
 		{"a batch without changes keeps the version", shardCase(none.under(1), puts("x"), none, none.under(2), none.under(4))},
 		{"Versions returns all shards", allShardsInOne},
@@ -21,49 +20,21 @@ func versionCases() []testCase {
 	}
 }
 
-// expectVersion expects Versions and Load to return this version of a shard.
-func (r *fixture) expectVersion(s store.Store, shard int, want store.Version) {
-	r.Helper()
-	if got := r.versions(s).Shards[shard]; got != want {
-		r.Errorf("Versions().Shards[%d]: got %+v, want %+v", shard, got, want)
-	}
-	if got := r.shard(s, shard).Version; got != want {
-		r.Errorf("Load([%d]).Version: got %+v, want %+v", shard, got, want)
-	}
-}
-
-func zeroBeforeFirst(r *fixture) {
-	for i, v := range r.versions(r.Store).Shards {
-		if v != (store.Version{}) {
-			r.Errorf("Versions().Shards[%d] of empty storage: got %+v, want the zero Version", i, v)
-		}
-	}
-	r.expectVersion(r.Store, 0, store.Version{})
-	r.expectVersion(r.Handle(), store.NumShards-1, store.Version{})
-}
-
 func allShardsInOne(r *fixture) {
-	var want [store.NumShards]store.Version
-	for i := range want {
+	m := newShards(r)
+	for i := range m.all {
 		for range 1 + i%3 {
-			want[i] = r.apply(r.Store, store.Batch{Shard: i, Expect: want[i], Changes: []store.Change{put(i, 1, fmt.Sprint(i))}})
+			m.apply(r.Store, edits(put(i, 1, "x")))
 		}
 	}
 	for _, s := range []store.Store{r.Store, r.Handle()} {
-		for i, got := range r.versions(s).Shards {
-			if got != want[i] {
-				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, as Apply returned", i, got, want[i])
-			}
-			if wantNumber := uint64(1 + i%3); got.Number != wantNumber {
-				r.Errorf("Versions().Shards[%d].Number: got %d, want %d, the number of writes", i, got.Number, wantNumber)
-			}
-		}
+		m.expect(s, allShards()...)
 	}
 }
 
 func epochIsTime(r *fixture) {
 	before := r.versions(r.Store).Now
-	v := r.write(r.Store, 3, put(3, 1, "x"))
+	v := r.write(r.Store, home, put(home, 1, "x"))
 	after := r.versions(r.Store).Now
 	epoch := time.UnixMicro(int64(v.Epoch))
 	if epoch.Before(before.Add(-time.Second)) || epoch.After(after.Add(time.Second)) {
@@ -74,18 +45,19 @@ func epochIsTime(r *fixture) {
 // epochAfterLoss uses other, empty storage as a store that has lost its data. A manager with an old
 // version must not write to the new shard.
 func epochAfterLoss(r *fixture) {
-	lost, m := newShardModel(r), newShardModel(r)
+	lost, m := newShards(r), newShards(r)
 	lost.apply(r.Store, puts("old"))
 	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
 	emptied := r.emptied()
-	stale := puts("stale").when(func(store.Version) store.Version { return lost.version })
-	m.expect(emptied)
+	old := lost.all[home].version
+	stale := puts("stale").when(func(store.Version) store.Version { return old })
+	m.expect(emptied, home)
 	for _, e := range []edit{stale, puts("new"), stale} {
 		m.apply(emptied, e)
-		m.expect(emptied)
+		m.expect(emptied, home)
 	}
-	if m.version.Epoch == lost.version.Epoch {
-		r.Errorf("first version of a shard that was lost: got %+v, want another epoch than that of %+v", m.version, lost.version)
+	if begun := m.all[home].version; begun.Epoch == old.Epoch {
+		r.Errorf("first version of a shard that was lost: got %+v, want another epoch than that of %+v", begun, old)
 	}
 }
 
