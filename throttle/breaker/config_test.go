@@ -2,6 +2,7 @@ package breaker_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -94,6 +95,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 
 // TestModes lets the same circuit fail in each mode, with Run and without.
 func TestModes(t *testing.T) {
+	k := breaker.Key{ID: "k"}
 	for _, tt := range []struct {
 		mode             throttle.Mode
 		err              error // of a call after the failures
@@ -104,27 +106,22 @@ func TestModes(t *testing.T) {
 		{throttle.ModeShadow, nil, 1, 1, breaker.Open},
 		{throttle.ModeOff, nil, 0, 0, breaker.Closed},
 	} {
-		for _, run := range []bool{true, false} {
-			synctest.Test(t, func(t *testing.T) {
-				m, k := agent(t, breaker.Config{Mode: tt.mode}), breaker.Key{ID: "k"}
-				defer m.Close()
-				if run {
-					running(t, m)
-				}
-				fails(t, m, k, 10)
-				time.Sleep(5*time.Second + 1)
-				wants(t, m.CanExecute(t.Context(), k), tt.err, "%v, Run %v", tt.mode, run)
-				s := m.Stats()
-				var calls breaker.CallStats
-				for _, c := range s.Calls {
-					calls.Admitted, calls.Shed, calls.ShadowShed = calls.Admitted+c.Admitted, calls.Shed+c.Shed, calls.ShadowShed+c.ShadowShed
-				}
-				if s.Mode != tt.mode || s.Changes[breaker.Open] != tt.changes || calls.ShadowShed != tt.shadows || calls.Admitted+calls.Shed != 11 {
-					t.Errorf("%v, Run %v: got %+v", tt.mode, run, s)
-				}
-				if status := m.Status(k); status.State != tt.state || status.Shadow != (tt.mode == throttle.ModeShadow) {
-					t.Errorf("%v, Run %v: got %+v, want %v", tt.mode, run, status, tt.state)
-				}
+		counts := func(s breaker.Stats) bool {
+			var sum breaker.CallStats
+			for _, c := range s.Calls {
+				sum.Admitted, sum.Shed, sum.ShadowShed = sum.Admitted+c.Admitted, sum.Shed+c.Shed, sum.ShadowShed+c.ShadowShed
+			}
+			return s.Mode == tt.mode && s.Changes[breaker.Open] == tt.changes && sum.ShadowShed == tt.shadows && sum.Admitted+sum.Shed == 11
+		}
+		for name, begin := range map[string]step{"with Run": runs, "without Run": wait(0)} {
+			play(t, scenario{
+				name: fmt.Sprint(tt.mode, " ", name), memory: true, config: breaker.Config{Mode: tt.mode},
+				steps: steps(begin, fail(10, k), wait(5*time.Second+1), sheds(tt.err, k), is(tt.state, int(tt.changes), k), shows("has counted", counts),
+					func(s *scene) {
+						if got := s.actor().Status(k).Shadow; got != (tt.mode == throttle.ModeShadow) {
+							s.Errorf("got Shadow %v", got)
+						}
+					}),
 			})
 		}
 	}

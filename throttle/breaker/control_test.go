@@ -13,47 +13,30 @@ import (
 )
 
 func TestControlByHand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := ""
-		changed := func(e breaker.Event) { got += fmt.Sprint(e.From, ">", e.To, ":", e.Reason, " ") }
-		all := agents(t, 2, breaker.Config{Store: breaker.NewMemoryStore(), Hooks: breaker.Hooks{Changed: changed}})
-		one, other := all[0], all[1]
-		k := breaker.Key{Tenant: "t", ID: "k"}
-		steps := []struct {
-			name   string
-			do     func() error
-			state  breaker.State
-			forced bool
-			err    error
-		}{
-			{"nothing", func() error { return nil }, breaker.Closed, false, nil},
-			{"enable what is closed", func() error { return one.Enable(t.Context(), k) }, breaker.Closed, false, nil},
-			{"force open", func() error { return one.ForceOpen(t.Context(), k) }, breaker.Open, true, breaker.ErrOpen},
-			{"force open again", func() error { return other.ForceOpen(t.Context(), k) }, breaker.Open, true, breaker.ErrOpen},
-			{"force closed", func() error { return other.ForceClose(t.Context(), k) }, breaker.Closed, true, nil},
-			{"disable", func() error { return one.Disable(t.Context(), k) }, breaker.Disabled, false, breaker.ErrDisabled},
-			{"enable", func() error { return other.Enable(t.Context(), k) }, breaker.Closed, false, nil},
-			{"disable again", func() error { return one.Disable(t.Context(), k) }, breaker.Disabled, false, breaker.ErrDisabled},
-			{"forget", func() error { return other.Forget(t.Context(), k) }, breaker.Closed, false, nil},
-			{"forget again", func() error { return one.Forget(t.Context(), k) }, breaker.Closed, false, nil},
-		}
-		for _, step := range steps {
-			must(t, step.do())
-			time.Sleep(time.Hour)
-			for i, m := range all {
-				must(t, m.Refresh(t.Context()))
-				s := m.Status(k)
-				if s.Key != k || s.State != step.state || s.Forced != step.forced {
-					t.Errorf("%s: agent %d has %+v, want %v, forced %v", step.name, i, s, step.state, step.forced)
-				}
-				wants(t, m.CanExecute(t.Context(), k), step.err, "%s: agent %d", step.name, i)
-			}
-		}
-		const want = "closed>open:by_hand open>closed:by_hand closed>disabled:by_hand disabled>closed:by_hand closed>disabled:by_hand "
-		if got != want {
-			t.Errorf("changes\ngot  %s\nwant %s", got, want)
-		}
+	const want = "closed>open:by_hand open>closed:by_hand closed>disabled:by_hand disabled>closed:by_hand closed>disabled:by_hand "
+	got, k := "", breaker.Key{Tenant: "t", ID: "k"}
+	changed := func(e breaker.Event) { got += fmt.Sprint(e.From, ">", e.To, ":", e.Reason, " ") }
+	open, closed, forget := byHand((*breaker.Manager).ForceOpen, k), byHand((*breaker.Manager).ForceClose, k), byHand((*breaker.Manager).Forget, k)
+	// then wants all to have the change an hour later.
+	then := func(state breaker.State, held bool, err error) step {
+		return times(1, wait(time.Hour), refreshed, is(state, 0, k), forced(held, k), sheds(err, k))
+	}
+	play(t, scenario{
+		name: "two managers", agents: 2, config: breaker.Config{Hooks: breaker.Hooks{Changed: changed}},
+		steps: steps(then(breaker.Closed, false, nil),
+			by(0, enable(k)), then(breaker.Closed, false, nil),
+			by(0, open), then(breaker.Open, true, breaker.ErrOpen),
+			by(1, open), then(breaker.Open, true, breaker.ErrOpen),
+			by(1, closed), then(breaker.Closed, true, nil),
+			by(0, disable(k)), then(breaker.Disabled, false, breaker.ErrDisabled),
+			by(1, enable(k)), then(breaker.Closed, false, nil),
+			by(0, disable(k)), then(breaker.Disabled, false, breaker.ErrDisabled),
+			by(1, forget), then(breaker.Closed, false, nil),
+			by(0, forget), then(breaker.Closed, false, nil)),
 	})
+	if got != want {
+		t.Errorf("changes\ngot  %s\nwant %s", got, want)
+	}
 }
 
 // TestAChangeByHandHoldsAtOnce refreshes while the change is being written, as Run does all the time.
@@ -86,53 +69,32 @@ func TestManyChangesByHandAtOnce(t *testing.T) {
 
 // TestEnableStartsAnew: neither trips nor failures of before count.
 func TestEnableStartsAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, k, tripped := breaker.NewMemoryStore(), breaker.Key{ID: "k"}, breaker.Key{ID: "a"}
-		m := agent(t, breaker.Config{Store: store, ConsecutiveFailureThreshold: 1})
-		fail := func(n int) {
-			fails(t, m, k, n)
-			sample(t, m)
-		}
-		fail(10)
-		if s := m.Status(k); s.State != breaker.Disabled || s.Trips != 1 {
-			t.Fatalf("got %+v, want disabled", s)
-		}
-		must(t, m.Enable(t.Context(), k))
-		fail(9)
-		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {
-			t.Errorf("after nine new failures: %+v, want closed", s)
-		}
-		fail(1)
-		wantState(t, m, k, breaker.Disabled, "after ten new failures")
-		put(t, store, tripped, stored7("closed", 2, 0, 0, 0))
-		if must(t, m.Enable(t.Context(), tripped)); m.Status(tripped).Trips != 0 {
-			t.Errorf("a closed circuit that has tripped: got %+v, want no trips", m.Status(tripped))
-		}
+	k, tripped := breaker.Key{ID: "k"}, breaker.Key{ID: "a"}
+	play(t, scenario{
+		name: "a disabled circuit", config: breaker.Config{ConsecutiveFailureThreshold: 1},
+		steps: steps(fail(10, k), sampled, is(breaker.Disabled, 1, k), enable(k), fail(9, k), sampled, is(breaker.Closed, 0, k),
+			fail(1, k), sampled, is(breaker.Disabled, 1, k)),
+	}, scenario{
+		name: "a closed circuit that has tripped",
+		steps: steps(func(s *scene) { put(s.T, s.store, tripped, stored7("closed", 2, 0, 0, 0)) }, refreshed, is(breaker.Closed, 2, tripped),
+			enable(tripped), is(breaker.Closed, 0, tripped)),
 	})
 }
 
-// TestWhatIsForgottenStaysForgotten forgets one circuit and enables another: neither comes back from agents that knew of them, while their records
-// are in the store and after.
+// TestWhatIsForgottenStaysForgotten forgets one circuit and enables another: neither comes back from agents that knew of
+// them, while their records are in the store and after.
 func TestWhatIsForgottenStaysForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, k, ctx := breaker.NewMemoryStore(), keysOfShard(7, 2), t.Context()
-		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-		running(t, all...)
-		must(t, all[0].Disable(ctx, k[0]), all[0].Disable(ctx, k[1]))
-		time.Sleep(5 * time.Second)
-		must(t, all[1].Forget(ctx, k[0]), all[2].Enable(ctx, k[1]))
-		time.Sleep(2 * time.Second)
-		for range 90 {
-			for i, m := range all {
-				if m.CanExecute(ctx, k[0]) != nil || m.CanExecute(ctx, k[1]) != nil || m.Status(k[0]) != (breaker.Status{Key: k[0]}) {
-					t.Fatalf("agent %d: got %+v of what was forgotten and %+v of what was enabled, want nothing and closed", i, m.Status(k[0]), m.Status(k[1]))
+	k := keysOfShard(7, 2)
+	play(t, scenario{
+		name: "three managers", agents: 3, memory: true, poll: results{},
+		steps: steps(runs, by(0, disable(k...)), wait(5*time.Second), by(1, byHand((*breaker.Manager).Forget, k[0])), by(2, enable(k[1])),
+			wait(2*time.Second), times(90, sheds(nil, k...), is(breaker.Closed, 0, k...), wait(time.Second)), func(s *scene) {
+				for _, m := range s.all {
+					if all := m.List(); len(all) > 0 {
+						s.Errorf("got %v, want no circuits in the end", all)
+					}
 				}
-			}
-			time.Sleep(time.Second)
-		}
-		if n := len(stored(t, store, k[0])); n != 0 {
-			t.Errorf("got %d records, want none in the end", n)
-		}
+			}),
 	})
 }
 

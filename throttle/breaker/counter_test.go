@@ -15,54 +15,42 @@ func TestCounterCountsOverItsWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := breaker.NewCounter(time.Minute)
 		a, b := breaker.Key{ID: "a"}, breaker.Key{Tenant: "x", ID: "a"}
-		poll := func(least float64, since ...breaker.Key) string {
-			q := breaker.PollQuery{Window: time.Minute, MinFailures: least, Since: map[breaker.Key]time.Duration{}}
-			for _, k := range since {
-				q.Since[k] = time.Minute
-			}
-			got, err := c.Poll(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprint(len(got), got[a], got[b])
-		}
 		c.Failure(a)
 		c.Failure(a)
 		c.Success(b)
+		none, ofB := map[breaker.Key]time.Duration{}, map[breaker.Key]time.Duration{b: time.Minute}
 		for _, tt := range []struct {
 			sleep time.Duration
 			least float64
-			since []breaker.Key
+			since map[breaker.Key]time.Duration
 			want  string
 		}{
-			{0, 0, nil, "2 {2 0 0} {0 1 0}"},
-			{0, 2, nil, "1 {2 0 0} {0 0 0}"},
-			{0, 3, nil, "0 {0 0 0} {0 0 0}"},
-			{0, 3, []breaker.Key{b}, "1 {0 0 0} {0 1 0}"},
-			{57 * time.Second, 0, nil, "2 {2 0 0} {0 1 0}"},
-			{7 * time.Second, 0, nil, "2 {0 0 0} {0 0 0}"},
-			{2 * time.Minute, 0, nil, "0 {0 0 0} {0 0 0}"},
+			{0, 0, none, "2 {2 0 0} {0 1 0}"},
+			{0, 2, none, "1 {2 0 0} {0 0 0}"},
+			{0, 3, none, "0 {0 0 0} {0 0 0}"},
+			{0, 3, ofB, "1 {0 0 0} {0 1 0}"},
+			{57 * time.Second, 0, none, "2 {2 0 0} {0 1 0}"},
+			{7 * time.Second, 0, none, "2 {0 0 0} {0 0 0}"},
+			{2 * time.Minute, 0, none, "0 {0 0 0} {0 0 0}"},
 		} {
 			time.Sleep(tt.sleep)
-			if got := poll(tt.least, tt.since...); got != tt.want {
-				t.Errorf("after %v, least %v: got %s, want %s", tt.sleep, tt.least, got, tt.want)
+			n, err := c.Poll(t.Context(), breaker.PollQuery{Window: time.Minute, MinFailures: tt.least, Since: tt.since})
+			if got := fmt.Sprint(len(n), n[a], n[b]); err != nil || got != tt.want || c.Dropped() != 0 {
+				t.Errorf("after %v, least %v: got %s, error %v, %d dropped, want %s", tt.sleep, tt.least, got, err, c.Dropped(), tt.want)
 			}
-		}
-		if got := c.Dropped(); got != 0 {
-			t.Errorf("%d dropped", got)
 		}
 	})
 }
 
 func TestCounterLosesNothing(t *testing.T) {
+	const workers, each, keys = 16, 2000, 10
 	c := breaker.NewCounter(time.Hour)
-	const workers, each = 16, 2000
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
 			for i := range each {
-				k := breaker.Key{ID: fmt.Sprint(i % 10)}
-				if (w+i)%2 == 0 {
+				k := breaker.Key{ID: fmt.Sprint(i % keys)}
+				if (w+i/keys)%2 == 0 {
 					c.Failure(k)
 				} else {
 					c.Success(k)
@@ -71,17 +59,8 @@ func TestCounterLosesNothing(t *testing.T) {
 		})
 	}
 	all.Wait()
-	got, err := c.Poll(t.Context(), breaker.PollQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var failures, successes float64
-	for _, n := range got {
-		failures += n.Failures
-		successes += n.Successes
-	}
-	if failures != workers*each/2 || successes != workers*each/2 || len(got) != 10 {
-		t.Errorf("%v failures, %v successes, %d circuits: want %d of each, 10", failures, successes, len(got), workers*each/2)
+	for i := range keys {
+		wantCounted(t, c, breaker.Key{ID: fmt.Sprint(i)}, "1600 failed, 1600 succeeded")
 	}
 }
 

@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,33 +12,69 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// TestWithoutRunACircuitOpensAndCloses on the manager's own store, and on one that several managers of the process share.
-func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
-	for name, s := range map[string]store.Store{"own store": nil, "given store": breaker.NewMemoryStore()} {
-		bubble(t, name, func(t *testing.T) {
-			m, k := agent(t, breaker.Config{Store: s}), breaker.Key{ID: "k"}
-			defer m.Close()
-			if s := m.Stats(); s.NotRunning || s.Running {
-				t.Errorf("got NotRunning %v, Running %v, want false", s.NotRunning, s.Running)
-			}
-			fails(t, m, k, 10)
-			time.Sleep(5*time.Second + 1)
-			wants(t, m.CanExecute(t.Context(), k), breaker.ErrOpen, "after one SampleRate")
-			if s := m.Stats(); !s.Leads || s.SnapshotAge != 0 || s.Errors != (breaker.ErrorCounts{}) {
-				t.Errorf("got leads %v, age %v, errors %v, want true, 0 and none", s.Leads, s.SnapshotAge, s.Errors)
-			}
-			time.Sleep(30 * time.Second)
-			for i := range 10 {
-				wants(t, m.Circuit(k).Do(t.Context(), succeeding), nil, "probe %d after BreakerTimeout", i)
-			}
-			wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "beyond the budget of probes")
-			time.Sleep(5*time.Second + 1)
-			wantState(t, m, k, breaker.Closed, "after the probes")
-		})
+// TestWithoutRun has managers with a memory store, whose calls drive the rounds.
+func TestWithoutRun(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	var ids []string
+	notify := func(_ context.Context, e breaker.Event) error {
+		if ids = append(ids, e.ID()); len(ids) < 3 {
+			return errBoom
+		}
+		return nil
 	}
+	round := wait(5*time.Second + 1)
+	play(t, scenario{
+		name: "a circuit opens and closes", memory: true,
+		steps: steps(shows("is running without Run", func(s breaker.Stats) bool { return !s.NotRunning && !s.Running }),
+			fail(10, k), round, sheds(breaker.ErrOpen, k), shows("leads, fresh and without errors", func(s breaker.Stats) bool {
+				return s.Leads && s.SnapshotAge == 0 && s.Errors == breaker.ErrorCounts{}
+			}), wait(30*time.Second), times(10, func(s *scene) {
+				wants(s, s.actor().Circuit(k).Do(s.Context(), succeeding), nil, "a probe after BreakerTimeout")
+			}), sheds(breaker.ErrTooManyRequests, k), round, is(breaker.Closed, 1, k)),
+	}, scenario{
+		name: "one of the managers of a process leads", memory: true, agents: 3,
+		steps: steps(times(60, by(0, fail(1, k)), by(1, fail(1, k)), by(2, fail(1, k)), wait(time.Second)), func(s *scene) {
+			if slices.ContainsFunc(s.all, func(m *breaker.Manager) bool { return m.Status(k).State == breaker.Closed }) {
+				s.Error("got a closed circuit of a manager, want none")
+			}
+			if n := len(slices.DeleteFunc(slices.Clone(s.all), func(m *breaker.Manager) bool { return !m.Stats().Leads })); n != 1 {
+				s.Errorf("got %d leaders, want 1", n)
+			}
+		}),
+	}, scenario{
+		name: "FailClosed waits for the first reading", memory: true, config: breaker.Config{OnStale: breaker.FailClosed},
+		steps: steps(sheds(breaker.ErrStale, k), wait(time.Millisecond), sheds(nil, k),
+			wait(time.Hour) /* longer than MaxStale, without calls */, sheds(nil, k)),
+	}, scenario{
+		name: "a notification is repeated", memory: true, config: breaker.Config{Notify: notify},
+		steps: steps(fail(10, k), wait(time.Minute+1), func(s *scene) {
+			if len(ids) != 3 || ids[0] != ids[2] {
+				s.Errorf("got notifications %q, want one event three times", ids)
+			}
+		}),
+	}, scenario{ // the circuit opens, although no other call is made
+		name: "late failures", memory: true,
+		steps: steps(func(s *scene) {
+			var calls sync.WaitGroup
+			for range 10 {
+				calls.Go(func() {
+					_ = s.actor().Circuit(k).Do(s.Context(), func(context.Context) error { time.Sleep(time.Minute); return errBoom })
+				})
+			}
+			calls.Wait()
+		}, round, is(breaker.Open, 1, k)),
+	}, scenario{
+		name: "failed rounds", memory: true, poll: results{},
+		steps: steps(counted(nil), wait(12*time.Second), counted(results{k: {Failures: 20}}), round, is(breaker.Open, 1, k)),
+	}, scenario{
+		name: "Run that has ended", memory: true,
+		steps: steps(wait(3*time.Second), runs, wait(time.Minute), stopped, fail(10, k), round, is(breaker.Open, 1, k)),
+	}, scenario{
+		name: "Tune", memory: true, config: breaker.Config{Mode: throttle.ModeOff},
+		steps: steps(func(s *scene) { must(s, s.actor().Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)})) }, fail(10, k), round, is(breaker.Open, 1, k)),
+	})
 }
 
 // TestWithoutCallsThereAreNoRounds counts the polls of a manager that is called once in a minute, or all the time.
@@ -75,110 +112,6 @@ func TestWithoutCallsThereAreNoRounds(t *testing.T) {
 	})
 }
 
-// TestWhatStartsRounds lets ten calls fail in several ways, and makes no other call: the circuit opens
-// after one SampleRate.
-func TestWhatStartsRounds(t *testing.T) {
-	k := breaker.Key{ID: "k"}
-	failed := 0
-	for name, tt := range map[string]struct {
-		c  breaker.Config
-		do func(*testing.T, *breaker.Manager)
-	}{
-		"late failures": {breaker.Config{}, func(t *testing.T, m *breaker.Manager) {
-			var calls sync.WaitGroup
-			for range 10 {
-				calls.Go(func() {
-					_ = m.Circuit(k).Do(t.Context(), func(context.Context) error { time.Sleep(time.Minute); return errBoom })
-				})
-			}
-			calls.Wait()
-		}},
-		"failed rounds": {breaker.Config{Poll: polls(func() results {
-			if failed++; failed < 3 {
-				return nil
-			}
-			return results{k: {Failures: 20}}
-		})}, func(*testing.T, *breaker.Manager) { time.Sleep(10 * time.Second) }},
-		"Run that has ended": {breaker.Config{}, func(t *testing.T, m *breaker.Manager) {
-			time.Sleep(3 * time.Second)
-			stop := running(t, m)
-			time.Sleep(time.Minute)
-			stop()
-			fails(t, m, k, 10)
-		}},
-		"Tune": {breaker.Config{Mode: throttle.ModeOff}, func(t *testing.T, m *breaker.Manager) {
-			must(t, m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
-			fails(t, m, k, 10)
-		}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			m := agent(t, tt.c)
-			defer m.Close()
-			tt.do(t, m)
-			time.Sleep(5*time.Second + 1)
-			wantState(t, m, k, breaker.Open, name)
-		})
-	}
-}
-
-// TestOneOfTheManagersOfAProcessLeads, and the others read what it decides.
-func TestOneOfTheManagersOfAProcessLeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := breaker.NewMemoryStore()
-		all, k := agents(t, 3, breaker.Config{Store: s}), breaker.Key{ID: "k"}
-		for range 60 {
-			for _, m := range all {
-				_ = m.Circuit(k).Do(t.Context(), failing)
-			}
-			time.Sleep(time.Second)
-		}
-		leaders := 0
-		for i, m := range all {
-			if m.Stats().Leads {
-				leaders++
-			}
-			if state := m.Status(k).State; state == breaker.Closed {
-				t.Errorf("manager %d: got closed", i)
-			}
-			_ = m.Close()
-		}
-		if leaders != 1 {
-			t.Errorf("got %d leaders, want 1", leaders)
-		}
-	})
-}
-
-func TestWithoutRunFailClosedWaitsForTheFirstReading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{OnStale: breaker.FailClosed}), breaker.Key{ID: "k"}
-		defer m.Close()
-		wants(t, m.CanExecute(t.Context(), k), breaker.ErrStale, "first call")
-		time.Sleep(time.Millisecond)
-		wants(t, m.CanExecute(t.Context(), k), nil, "second call")
-		time.Sleep(time.Hour) // longer than MaxStale, without calls
-		wants(t, m.CanExecute(t.Context(), k), nil, "an hour later")
-	})
-}
-
-func TestWithoutRunANotificationIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ids []string
-		m := agent(t, breaker.Config{Notify: func(_ context.Context, e breaker.Event) error {
-			if ids = append(ids, e.ID()); len(ids) < 3 {
-				return errBoom
-			}
-			return nil
-		}})
-		defer m.Close()
-		fails(t, m, breaker.Key{ID: "k"}, 10)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(ids) != 3 || ids[0] != ids[2] {
-			t.Errorf("got notifications %q, want one event three times", ids)
-		}
-	})
-}
-
 func TestWithoutRunManyCallers(t *testing.T) {
 	m := agent(t, breaker.Config{SampleRate: time.Millisecond, BreakerTimeout: 2 * time.Millisecond, StoreTimeout: time.Minute})
 	var callers sync.WaitGroup
@@ -206,38 +139,26 @@ func TestWithoutRunManyCallers(t *testing.T) {
 
 // TestNotRunningIsReportedOnce of a manager on a shared store.
 func TestNotRunningIsReportedOnce(t *testing.T) {
-	tests := []struct {
+	k := breaker.Key{ID: "k"}
+	for _, tt := range []struct {
 		name  string
-		drive func(*testing.T, *breaker.Manager)
 		mode  throttle.Mode
+		drive step
 		want  uint64
 	}{
-		{"never run", nil, throttle.ModeEnforce, 1},
-		{"never run, in shadow", nil, throttle.ModeShadow, 1},
-		{"off", nil, throttle.ModeOff, 0},
-		{"run", func(t *testing.T, m *breaker.Manager) { running(t, m)() }, throttle.ModeEnforce, 0},
-		{"sampled", func(t *testing.T, m *breaker.Manager) { sample(t, m) }, throttle.ModeEnforce, 0},
-		{"refreshed", func(t *testing.T, m *breaker.Manager) { _ = m.Refresh(t.Context()) }, throttle.ModeEnforce, 0},
-		{"closed", func(_ *testing.T, m *breaker.Manager) { _ = m.Close() }, throttle.ModeEnforce, 0},
-	}
-	for _, tt := range tests {
-		bubble(t, tt.name, func(t *testing.T) {
-			m := agent(t, breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Mode: tt.mode})
-			for i := range 60 {
-				_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
-				if i == 9 && m.Stats().Errors.Of(breaker.NotRunning) > 0 {
-					t.Error("reported before two SampleRates")
-				}
-				if i == 5 && tt.drive != nil {
-					tt.drive(t, m)
-				}
-				time.Sleep(time.Second)
-			}
-			synctest.Wait()
-			s := m.Stats()
-			if got := s.Errors.Of(breaker.NotRunning); got != tt.want || !s.NotRunning {
-				t.Errorf("got %d errors, NotRunning %v, want %d and true", got, s.NotRunning, tt.want)
-			}
+		{"never run", throttle.ModeEnforce, wait(0), 1},
+		{"never run, in shadow", throttle.ModeShadow, wait(0), 1},
+		{"off", throttle.ModeOff, wait(0), 0},
+		{"run", throttle.ModeEnforce, times(1, runs, stopped), 0},
+		{"sampled", throttle.ModeEnforce, sampled, 0},
+		{"refreshed", throttle.ModeEnforce, refreshed, 0},
+		{"closed", throttle.ModeEnforce, func(s *scene) { must(s, s.actor().Close()) }, 0},
+	} {
+		second := times(1, sheds(nil, k), wait(time.Second))
+		play(t, scenario{
+			name: tt.name, config: breaker.Config{Mode: tt.mode},
+			steps: steps(times(6, second), tt.drive, times(3, second), reported(0, breaker.NotRunning), times(50, second),
+				reported(tt.want, breaker.NotRunning), shows("does not run", func(s breaker.Stats) bool { return s.NotRunning })),
 		})
 	}
 }

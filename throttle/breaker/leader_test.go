@@ -202,18 +202,12 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 
 // TestAnEndlessLeaseEnds grants a lease for a year to a leader that cannot reach the store afterwards: it asked for less.
 func TestAnEndlessLeaseEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var broken fault
-		store := newMeddler(breaker.NewMemoryStore())
-		store.answer = leases(func(l *breakerstore.Lease) { l.Remaining = 365 * 24 * time.Hour })
-		store.before = broken.meddle
-		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-		running(t, m)
-		time.Sleep(time.Second)
-		broken.set(errNetwork)
-		time.Sleep(10 * time.Second)
-		if s := m.Stats(); s.Leads || s.Errors.Of(breaker.LeaseLost) != 1 {
-			t.Errorf("got leads %v and %d lost leases two sample rates after the store went away, want false and 1", s.Leads, s.Errors.Of(breaker.LeaseLost))
-		}
+	play(t, scenario{
+		name: "a year", poll: results{},
+		steps: steps(func(s *scene) {
+			s.store.answer = leases(func(l *breakerstore.Lease) { l.Remaining = 365 * 24 * time.Hour })
+		},
+			runs, wait(time.Second), shows("leads", leads), cut, wait(10*time.Second),
+			shows("leads no more", func(s breaker.Stats) bool { return !s.Leads }), reported(1, breaker.LeaseLost)),
 	})
 }

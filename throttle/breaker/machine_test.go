@@ -74,16 +74,16 @@ func TestMachine_steps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
-			if got := step(t, tt.record, tt.polled, tt.at); got != tt.want {
+			if got := round(t, tt.record, tt.polled, tt.at); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// step makes one round, and returns the circuit's state and what has changed. It returns nothing if
+// round makes one round, and returns the circuit's state and what has changed. It returns nothing if
 // nothing was written.
-func step(t *testing.T, record func() string, polled counts, at time.Duration) string {
+func round(t *testing.T, record func() string, polled counts, at time.Duration) string {
 	store, k, changes := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, ""
 	if record != nil {
 		put(t, store, k, record())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -13,19 +12,11 @@ import (
 
 // TestSampleReplacesRun: after a round by hand there is none until the next one.
 func TestSampleReplacesRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := agent(t, breaker.Config{})
-		sample(t, m)
-		c := m.Circuit(breaker.Key{ID: "k"})
-		fails(t, m, breaker.Key{ID: "k"}, 10)
-		time.Sleep(30 * time.Second)
-		if s := c.Status(); s.State != breaker.Closed || m.Stats().Running {
-			t.Errorf("got %v, running %v, want closed and false", s.State, m.Stats().Running)
-		}
-		sample(t, m)
-		if s := c.Status(); s.State != breaker.Open || m.Stats().Running {
-			t.Errorf("after a round by hand: got %v, running %v, want open and false", s.State, m.Stats().Running)
-		}
+	k := breaker.Key{ID: "k"}
+	play(t, scenario{
+		name: "memory store", memory: true,
+		steps: steps(sampled, fail(10, k), wait(30*time.Second), is(breaker.Closed, 0, k), sampled, is(breaker.Open, 1, k),
+			shows("does not run", func(s breaker.Stats) bool { return !s.Running })),
 	})
 }
 
@@ -68,24 +59,15 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 
 // TestRunCanRunAgain ends and runs a manager several times: it leads at once, because Run resigns at its end.
 func TestRunCanRunAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := breaker.NewMemoryStore()
-		m := agent(t, breaker.Config{Store: store})
-		var last uint64
-		for range 5 {
-			stop := running(t, m)
-			time.Sleep(time.Second)
-			s := m.Stats()
-			if !s.Running || !s.Leads || s.Term <= last {
-				t.Errorf("got running %v, leads %v, term %d, want true, true and more than %d", s.Running, s.Leads, s.Term, last)
-			}
-			last = s.Term
-			stop()
-			if s := m.Stats(); s.Running || s.Leads {
-				t.Errorf("after Run has ended: got running %v, leads %v, want false", s.Running, s.Leads)
-			}
-			time.Sleep(time.Millisecond)
-		}
+	last := uint64(0)
+	again := func(s breaker.Stats) bool {
+		defer func() { last = s.Term }()
+		return s.Running && s.Leads && s.Term > last
+	}
+	play(t, scenario{
+		name: "memory store", memory: true,
+		steps: steps(times(5, runs, wait(time.Second), shows("runs and leads with a higher term", again), stopped,
+			shows("has ended", func(s breaker.Stats) bool { return !s.Running && !s.Leads }), wait(time.Millisecond))),
 	})
 }
 

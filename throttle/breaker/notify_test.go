@@ -163,43 +163,28 @@ func TestADeafNotifierIsNotCrowded(t *testing.T) {
 
 // TestNotifiedThroughAFlush empties the store while the notifier fails: pending events are still notified.
 func TestNotifiedThroughAFlush(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, store := newEars(), newMeddler(breaker.NewMemoryStore())
-		n.answer = func(context.Context, breaker.Event) error { return errBoom }
-		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1}
-		running(t, agents(t, 2, c)...)
-		time.Sleep(10 * time.Second)
-		store.flush()
-		time.Sleep(10 * time.Second)
-		n.says(nil)
-		time.Sleep(time.Minute)
-		n.check(t, 2)
+	n := newEars()
+	n.answer = func(context.Context, breaker.Event) error { return errBoom }
+	play(t, scenario{
+		name: "two managers", agents: 2, poll: results{{ID: "a"}: {Failures: 20}},
+		config: breaker.Config{Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1},
+		steps: steps(runs, wait(10*time.Second), flushed, wait(10*time.Second), func(*scene) { n.says(nil) }, wait(time.Minute),
+			func(s *scene) { n.check(s.T, 2) }),
 	})
 }
 
 // TestARecordStaysUntilItIsNotified fails to notify for longer than the window of a circuit that has closed again.
 func TestARecordStaysUntilItIsNotified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []breaker.State
-		works := false
-		m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{}), Notify: func(_ context.Context, e breaker.Event) error {
-			if !works {
-				return errBoom
+	n, k := newEars(), breaker.Key{ID: "a"}
+	n.answer = func(context.Context, breaker.Event) error { return errBoom }
+	play(t, scenario{
+		name: "150 s", memory: true, poll: results{}, config: breaker.Config{Notify: n.notify},
+		steps: steps(byHand((*breaker.Manager).ForceOpen, k), enable(k), times(30, wait(5*time.Second), sampled), func(s *scene) {
+			n.says(nil)
+			sampled(s)
+			if len(n.order) != 2 || n.order[0].To != breaker.Open || n.order[1].To != breaker.Closed {
+				s.Errorf("got %v notified, want open and closed", n.order)
 			}
-			got = append(got, e.To)
-			return nil
-		}})
-		k := breaker.Key{ID: "a"}
-		must(t, m.ForceOpen(t.Context(), k), m.Enable(t.Context(), k))
-		for range 30 {
-			time.Sleep(5 * time.Second)
-			synctest.Wait() // for a poll of the manager at this time
-			sample(t, m)
-		}
-		works = true
-		sample(t, m)
-		if want := []breaker.State{breaker.Open, breaker.Closed}; !slices.Equal(got, want) {
-			t.Errorf("after 150 s without success: notified of %v want %v", got, want)
-		}
+		}),
 	})
 }

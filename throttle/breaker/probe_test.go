@@ -109,17 +109,11 @@ func TestProbesFindSeldomCalls(t *testing.T) {
 // TestProbesAreInStockAgain leaves a half-open endpoint without calls until no probe is kept for it any more. After a
 // call that is shed, there is one again.
 func TestProbesAreInStockAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "a"}
-		running(t, m)
-		fails(t, m, k, 10)
-		for _, pause := range []time.Duration{40 * time.Second, 5 * time.Minute} {
-			time.Sleep(pause)
-			wants(t, m.CanExecute(t.Context(), k), breaker.ErrTooManyRequests, "first call after %v", pause)
-			time.Sleep(12 * time.Second) // into a period, not to its beginning
-			wants(t, m.CanExecute(t.Context(), k), nil, "second call after %v", pause)
-		}
-	})
+	k := breaker.Key{ID: "a"}
+	twice := func(pause time.Duration) step { // the second call is into a period, not at its beginning
+		return times(1, wait(pause), sheds(breaker.ErrTooManyRequests, k), wait(12*time.Second), sheds(nil, k))
+	}
+	play(t, scenario{name: "memory store", memory: true, steps: steps(runs, fail(10, k), twice(40*time.Second), twice(5*time.Minute))})
 }
 
 // TestAProbeIsNotTakenAfterItsTime calls a half-open endpoint long after the store granted a probe: it asks again.

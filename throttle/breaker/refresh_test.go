@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -97,16 +96,12 @@ func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	}
 }
 
-// TestHintsAreHeeded changes a circuit in a store that reports changes, and in one that reports too many.
+// TestHintsAreHeeded changes a circuit in a store that reports changes.
 func TestHintsAreHeeded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
-		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Refresh: 10 * time.Second, SampleRate: time.Minute}
-		m := agent(t, c)
-		running(t, m)
-		time.Sleep(15 * time.Second)
-		must(t, agent(t, c).Disable(t.Context(), k))
-		eventually(t, time.Second, "the agent knows", inState(k, breaker.Disabled, m))
+	k := breaker.Key{ID: "a"}
+	play(t, scenario{
+		name: "memory store", memory: true, agents: 2, poll: results{}, config: breaker.Config{Refresh: 10 * time.Second, SampleRate: time.Minute},
+		steps: steps(by(0, runs), wait(15*time.Second), by(1, disable(k)), wait(time.Second), by(0, sheds(breaker.ErrDisabled, k))),
 	})
 }
 
@@ -177,74 +172,49 @@ func TestStalePolicies(t *testing.T) {
 		{breaker.KeepLast, nil, fresh, fresh, lapsed},
 		{breaker.FailClosed, all, fresh, all, all},
 	} {
-		bubble(t, tt.policy.String(), func(t *testing.T) {
-			var broken fault
-			store := newMeddler(breaker.NewMemoryStore())
-			keys := circuitsByHand(t, store)
-			store.before = broken.meddle
-			m := agent(t, breaker.Config{Store: store, OnStale: tt.policy, Poll: polled(breaker.PollResult{}), BreakerTimeout: 10 * time.Minute})
-			answers(t, "never read", m, keys, tt.never)
-			running(t, m)
-			time.Sleep(2 * time.Second)
-			answers(t, "fresh", m, keys, fresh)
-			broken.set(errNetwork)
-			time.Sleep(55 * time.Second)
-			answers(t, "not yet stale", m, keys, tt.soon)
-			time.Sleep(8 * time.Second)
-			answers(t, "stale", m, keys, tt.stale)
-			time.Sleep(10 * time.Minute)
-			answers(t, "stale and its time over", m, keys, tt.lapsed)
-			broken.err.Store(nil)
-			time.Sleep(7 * time.Second)
-			if err := m.CanExecute(t.Context(), keys["disabled"]); !errors.Is(err, breaker.ErrDisabled) || m.Stats().Stale {
-				t.Errorf("got %v, stale %v, when the store is back, want ErrDisabled and false", err, m.Stats().Stale)
-			}
+		play(t, scenario{
+			name: tt.policy.String(), poll: results{}, config: breaker.Config{OnStale: tt.policy, BreakerTimeout: 10 * time.Minute},
+			steps: steps(kinds, answer(tt.never), runs, wait(2*time.Second), answer(fresh), cut, wait(55*time.Second), answer(tt.soon),
+				wait(8*time.Second), answer(tt.stale), wait(10*time.Minute), answer(tt.lapsed), mended, wait(7*time.Second),
+				sheds(breaker.ErrDisabled, breaker.Key{ID: "disabled"}), shows("is not stale", func(s breaker.Stats) bool { return !s.Stale })),
 		})
+	}
+}
+
+// kinds makes circuits of every kind, as circuitsByHand does.
+func kinds(s *scene) { circuitsByHand(s.T, s.store) }
+
+// answer wants an answer for every kind of circuit, nil for those not named.
+func answer(want map[string]error) step {
+	return func(s *scene) {
+		for _, kind := range []string{"unknown", "open", "disabled", "forced open", "forced closed"} {
+			sheds(want[kind], breaker.Key{ID: kind})(s)
+		}
 	}
 }
 
 // TestRoundsByHandGrowStale makes rounds by hand without a store.
 func TestRoundsByHandGrowStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var broken fault
-		store, k, ctx := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, t.Context()
-		store.before = only(func(ctx context.Context) error { return broken.meddle(ctx, "") }, "Versions")
-		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-		must(t, m.Disable(ctx, k))
-		broken.set(errNetwork)
-		for _, stale := range []bool{false, true} {
-			wants(t, m.Sample(ctx), errNetwork, "from a round without a store")
-			if err := m.CanExecute(ctx, k); (err == nil) != stale || m.Stats().Stale != stale {
-				t.Errorf("got %v and stale %v, want stale %v", err, m.Stats().Stale, stale)
-			}
-			time.Sleep(2 * time.Minute)
-		}
-		broken.err.Store(nil)
-		sample(t, m)
-		wants(t, m.CanExecute(ctx, k), breaker.ErrDisabled, "when the store is back")
+	k := breaker.Key{ID: "a"}
+	stale := func(s breaker.Stats) bool { return s.Stale }
+	failed := func(s *scene) { wants(s, s.actor().Sample(s.Context()), errNetwork, "from a round without a store") }
+	play(t, scenario{
+		name: "reads fail", faulty: []string{"Versions"}, poll: results{},
+		steps: steps(disable(k), cut, failed, sheds(breaker.ErrDisabled, k), wait(2*time.Minute), failed, sheds(nil, k), shows("is stale", stale),
+			mended, sampled, sheds(breaker.ErrDisabled, k)),
 	})
 }
 
 // TestAReadOnlyStoreIsRead rejects all writes: managers still read the store, also beside a corrupt record.
 func TestAReadOnlyStoreIsRead(t *testing.T) {
-	for _, corrupt := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("corrupt record %v", corrupt), func(t *testing.T) {
-			store := newMeddler(breaker.NewMemoryStore())
-			keys := circuitsByHand(t, store)
-			if corrupt {
-				put(t, store, breaker.Key{ID: "corrupt"}, "{")
-			}
-			store.before = only(func(context.Context) error { return errors.New("READONLY") }, "Apply", "Campaign", "Probe", "Resign")
-			m := agent(t, breaker.Config{Store: store})
-			running(t, m)
-			want := map[string]error{"open": breaker.ErrOpen, "disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
-			for range 4 {
-				time.Sleep(45 * time.Second)
-				answers(t, "read-only", m, keys, want)
-			}
-			if err := m.Disable(t.Context(), keys["unknown"]); err == nil {
-				t.Error("Disable: got nil, want the store's error")
-			}
+	want := map[string]error{"open": breaker.ErrOpen, "disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
+	for name, data := range map[string]string{"beside a corrupt record": "{", "beside one of a later version": `{"v":2}`} {
+		play(t, scenario{
+			name: name, faulty: []string{"Apply", "Campaign", "Probe", "Resign"},
+			steps: steps(kinds, func(s *scene) { put(s.T, s.store, breaker.Key{ID: "corrupt"}, data) }, cut, runs,
+				times(4, wait(45*time.Second), answer(want)), func(s *scene) {
+					wants(s, s.actor().Disable(s.Context(), breaker.Key{ID: "unknown"}), errNetwork, "Disable")
+				}),
 		})
 	}
 }

@@ -156,22 +156,12 @@ func TestCountsThatAreNone(t *testing.T) {
 
 // TestOneReporterDecidesNothing, neither about a closed circuit nor about a half-open one.
 func TestOneReporterDecidesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := breaker.PollResult{Failures: 30, Reporters: 3}
-		m := agent(t, breaker.Config{
-			MinReporters: 3, ConsecutiveFailureThreshold: 2,
-			Poll: polls(func() results { return results{{ID: "a"}: n} }),
-		})
-		sample(t, m)
-		n.Reporters = 1
-		for range 100 {
-			time.Sleep(10 * time.Second)
-			sample(t, m)
-		}
-		wantState(t, m, breaker.Key{ID: "a"}, breaker.HalfOpen, "one reporter")
-		n.Reporters = 3
-		sample(t, m)
-		wantState(t, m, breaker.Key{ID: "a"}, breaker.Disabled, "three reporters")
+	k := breaker.Key{ID: "a"}
+	failing := func(reporters int) results { return results{k: {Failures: 30, Reporters: reporters}} }
+	play(t, scenario{
+		name: "three wanted", poll: failing(1), config: breaker.Config{MinReporters: 3, ConsecutiveFailureThreshold: 2},
+		steps: steps(sampled, is(breaker.Closed, 0, k), counted(failing(3)), sampled, is(breaker.Open, 1, k), counted(failing(1)),
+			times(100, wait(10*time.Second), sampled), is(breaker.HalfOpen, 1, k), counted(failing(3)), sampled, is(breaker.Disabled, 2, k)),
 	})
 }
 

@@ -214,11 +214,3 @@ func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 	must(t, hand.Sample(ctx), hand.Disable(ctx, keys["disabled"]), hand.ForceOpen(ctx, keys["forced open"]), hand.ForceClose(ctx, keys["forced closed"]))
 	return keys
 }
-
-// answers wants an answer for every kind of circuit, nil for those not named.
-func answers(t *testing.T, when string, m *breaker.Manager, keys map[string]breaker.Key, want map[string]error) {
-	t.Helper()
-	for kind, k := range keys {
-		wants(t, m.CanExecute(t.Context(), k), want[kind], "%s: %s circuit", when, kind)
-	}
-}

@@ -1,14 +1,11 @@
 package breaker_test
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -41,26 +38,12 @@ func TestASlowTableTakesNothingBack(t *testing.T) {
 
 // TestProbesOfAnEarlierTripCountForNothing lets a circuit trip twice, the second time by its probes, and then recover.
 func TestProbesOfAnEarlierTripCountForNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := agent(t, breaker.Config{BreakerTimeout: time.Second, HalfOpenProbes: 2})
-		c := m.Circuit(breaker.Key{ID: "a"})
-		fails(t, m, c.Key(), 10)
-		sample(t, m)
-		for _, tt := range []struct {
-			probe func(context.Context) error
-			want  breaker.State
-		}{{failing, breaker.Open}, {succeeding, breaker.Closed}} {
-			time.Sleep(2 * time.Second)
-			for made := 0; made < 2; {
-				if err := c.Do(t.Context(), tt.probe); !errors.Is(err, throttle.ErrShed) {
-					made++
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			sample(t, m)
-			if got := c.Status().State; got != tt.want {
-				t.Errorf("after two probes: got %v want %v", got, tt.want)
-			}
-		}
+	k := breaker.Key{ID: "a"}
+	succeed := func(s *scene) { _ = s.actor().Circuit(k).Do(s.Context(), succeeding) }
+	pause := wait(10 * time.Millisecond)
+	play(t, scenario{
+		name: "two probes", memory: true, config: breaker.Config{BreakerTimeout: time.Second, HalfOpenProbes: 2},
+		steps: steps(fail(10, k), sampled, wait(2*time.Second), times(4, fail(1, k), pause), sampled, is(breaker.Open, 2, k),
+			wait(2*time.Second), times(4, succeed, pause), sampled, is(breaker.Closed, 2, k)),
 	})
 }
