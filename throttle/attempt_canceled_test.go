@@ -52,36 +52,6 @@ func TestCanceledAfter(t *testing.T) {
 	}
 }
 
-// TestCanceledAfter_hangs has a backend that hangs, and callers that give up after two seconds. The
-// throttle must shed, and must recover.
-func TestCanceledAfter_hangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{CanceledAfter: time.Second})
-		hangs := true
-		call := func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			time.AfterFunc(2*time.Second, cancel)
-			_ = th.Do(ctx, throttle.High, func(ctx context.Context) error {
-				if hangs {
-					<-ctx.Done()
-				}
-				return ctx.Err()
-			})
-		}
-		for range 100 {
-			call()
-		}
-		if p := th.RejectionProbability(throttle.High); p < 0.2 {
-			t.Errorf("probability after 100 calls that hung: got %v, want 0.2 or more", p)
-		}
-		hangs = false
-		time.Sleep(2 * time.Minute)
-		call()
-		equal(t, "probability after the hang", th.RejectionProbability(throttle.High), 0)
-	})
-}
-
 // TestTuneCanceledAfter applies to calls that begin later.
 func TestTuneCanceledAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (c *foreign) play(t *testing.T, name string, exit func(), do func(*throttle
 		overload(t, th, throttle.High)
 	}
 	want := tier(th, throttle.High)
-	w.forget()
+	w.tear()
 	w.trips = c.hook
 	leave(t, name, func() { do(th) })
 	w.trips = ""

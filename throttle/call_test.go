@@ -150,27 +150,6 @@ func TestTheEndOfAnAnsweredCallChangesNothing(t *testing.T) {
 	}
 }
 
-// The next decisions know what was answered, though its call has not ended.
-func TestAnswersAreKnownToTheNextDecision(t *testing.T) {
-	th := build(t, throttle.Config{})
-	var open []throttle.Call
-	for range 1000 {
-		call, err := th.Admit(t.Context(), throttle.High)
-		if err == nil {
-			call.Answered(errBusy)
-			open = append(open, call)
-		}
-	}
-	if p := th.RejectionProbability(throttle.High); p < 0.5 {
-		t.Errorf("probability: got %v want more than 0.5", p)
-	}
-	equal(t, "in flight", inFlight(th), int64(len(open)))
-	for _, call := range open {
-		call.Done(nil)
-	}
-	equal(t, "in flight after all", inFlight(th), 0)
-}
-
 // A classifier may end the call that it judges: the end comes after it.
 func TestACallThatEndsWhileItIsAnswered(t *testing.T) {
 	w := &witness{}

@@ -7,14 +7,23 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestDefaultClassify has the errors of every fault, bare and inside others.
+// emptyError is an error that says to be an availability failure, and gives none.
+type emptyError struct{}
+
+func (emptyError) Error() string { return "empty-handed" }
+
+func (emptyError) As(target any) bool { _, ok := target.(**faults.AvailabilityFailure); return ok }
+
+// TestDefaultClassify has the errors of every fault, bare and inside others. Rejections of a full backend are full.
 func TestDefaultClassify(t *testing.T) {
 	const (
 		accepted, rejected, ignored  = throttle.Accepted, throttle.Rejected, throttle.Ignored
@@ -22,16 +31,30 @@ func TestDefaultClassify(t *testing.T) {
 		availability, quota, missing = throttle.FaultAvailability, throttle.FaultQuota, throttle.FaultMissing
 		late, canceled, shed         = throttle.FaultTimeout, throttle.FaultCanceled, throttle.FaultShed
 	)
-	mark := throttle.MarkRejected
+	mark, full, asksToWait := throttle.MarkRejected, throttle.MarkOverloaded, faults.Unavailable(time.Second)
 	for name, c := range map[string]struct {
 		err     error
 		outcome throttle.Outcome
 		fault   throttle.Fault
 	}{
+		"full: mark":                         {full(errPlain), rejected, other},
+		"full: mark deep":                    {fmt.Errorf("a: %w", errors.Join(io.EOF, full(io.EOF))), rejected, other},
+		"full: mark around another":          {full(mark(errPlain)), rejected, other},
+		"full: mark inside another":          {mark(full(errPlain)), rejected, other},
+		"full: mark before shed":             {errors.Join(throttle.ErrShed, full(errPlain)), rejected, shed},
+		"full: quota":                        {faults.ResourceExhausted(&faults.QuotaViolation{Subject: "ann"}), rejected, quota},
+		"full: quota in a timeout":           {errors.Join(context.DeadlineExceeded, faults.ResourceExhausted()), rejected, late},
+		"full: asks to wait":                 {asksToWait, rejected, availability},
+		"full: asks to wait, by its As":      {chameleon{as: asksToWait}, rejected, availability},
+		"full: asks to wait, below the kind": {faults.WithUnavailable(asksToWait, 0), rejected, availability},
+
+		"unavailable, by its As":  {chameleon{as: errBusy}, rejected, availability},
+		"nil fault, by its As":    {emptyError{}, rejected, availability},
+		"nil fault":               {(*faults.AvailabilityFailure)(nil), rejected, availability},
+		"shed, beside a quota":    {errors.Join(throttle.ErrShed, faults.ResourceExhausted()), ignored, shed},
 		"nil":                     {nil, accepted, none},
 		"ordinary":                {errPlain, accepted, other},
 		"unavailable":             {faults.Unavailable(0), rejected, availability},
-		"quota":                   {faults.ResourceExhausted(&faults.QuotaViolation{Subject: "ann"}), rejected, quota},
 		"unauthenticated":         {faults.Unauthenticated, accepted, throttle.FaultAuthentication},
 		"permission denied":       {faults.PermissionDenied, accepted, throttle.FaultPermission},
 		"bad request":             {faults.Bad(), accepted, throttle.FaultBad},
@@ -62,9 +85,13 @@ func TestDefaultClassify(t *testing.T) {
 		"busy before cancel":      {faults.WithUnavailable(context.Canceled, 0), rejected, availability},
 	} {
 		t.Run(name, func(t *testing.T) {
-			th := build(t, throttle.Config{})
+			var w witness
+			th := build(t, throttle.Config{Hooks: w.hooks()})
 			times(1, th, throttle.High, c.err)
 			wantAdmitted(t, th, throttle.High, 1, c.outcome, c.fault)
+			isFull := strings.HasPrefix(name, "full: ")
+			equal(t, "overloaded", tier(th, throttle.High).Overloaded, count(isFull))
+			equal(t, "Overloaded of the event", w.finished[0].Overloaded, isFull)
 			equal(t, "window", tier(th, throttle.High).Window,
 				throttle.WindowStats{Accepted: count(c.outcome == accepted), Rejected: count(c.outcome == rejected)})
 			equal(t, "Classify, which counts nothing", th.Classify(t.Context(), c.err), c.outcome)
@@ -140,7 +167,29 @@ func TestClassifier(t *testing.T) {
 	}
 }
 
-func TestANilFaultIsUnderstood(t *testing.T) {
-	var none *faults.AvailabilityFailure
-	equal(t, "outcome", throttle.DefaultClassify(t.Context(), none), throttle.Rejected)
+func TestMarks(t *testing.T) {
+	for name, mark := range map[string]func(error) error{"rejected": throttle.MarkRejected, "overloaded": throttle.MarkOverloaded} {
+		equal(t, name+": mark of nil", mark(nil), nil)
+		wrapped := fmt.Errorf("load: %w", &teapot{1})
+		marked := mark(wrapped)
+		equal(t, name+": text", marked.Error(), wrapped.Error())
+		equal(t, name+": Unwrap", errors.Unwrap(marked), wrapped)
+		var inside *teapot
+		equal(t, name+": errors.As", errors.As(marked, &inside), true)
+		th := build(t, throttle.Config{})
+		equal(t, name+": error of Do", th.Do(t.Context(), throttle.High, returns(marked)), wrapped)
+	}
+}
+
+// The calls of ModeShadow that would have been shed are not in the window, nor in the total.
+func TestOverloaded_shadow(t *testing.T) {
+	var w witness
+	th := shedding(t, throttle.Config{Hooks: w.hooks()})
+	setMode(t, th, throttle.ModeShadow)
+	before := tier(th, throttle.High).Overloaded
+	w.tear()
+	times(1, th, throttle.High, throttle.MarkOverloaded(errPlain))
+	equal(t, "shadow", w.finished[0].Shadow, true)
+	equal(t, "Overloaded of the event", w.finished[0].Overloaded, true)
+	equal(t, "overloaded", tier(th, throttle.High).Overloaded, before)
 }

@@ -25,7 +25,7 @@ func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
 		for _, ctx := range []context.Context{canceled, late} {
 			t.Run(name+", "+ctx.Err().Error(), func(t *testing.T) {
 				before := th.Stats()
-				w.forget()
+				w.tear()
 				const outOfRange = 99
 
 				err := th.Do(ctx, outOfRange, unwanted(t), unwantedFallback(t))
@@ -130,24 +130,5 @@ func TestTheOutcomeIsBookedWhenTheFunctionReturns(t *testing.T) {
 		equal(t, "rejected in the window 51 s after the end", tier(th, throttle.High).Window.Rejected, 1)
 		time.Sleep(10 * time.Second)
 		equal(t, "rejected in the window 61 s after the end", tier(th, throttle.High).Window.Rejected, 0)
-	})
-}
-
-func TestNoCallIsQueued(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := shedding(t, throttle.Config{MinimumRate: 1})
-		began := time.Now()
-		for p := range throttle.Priority(4) {
-			for range 1000 {
-				go func() {
-					_ = th.Do(t.Context(), p, func(context.Context) error { time.Sleep(time.Hour); return nil })
-				}()
-			}
-		}
-		synctest.Wait()
-		equal(t, "time that the throttle took", time.Since(began), 0)
-		equal(t, "High calls in flight", tier(th, throttle.High).InFlight, 0)
-		equal(t, "other calls in flight", inFlight(th), 3000)
-		time.Sleep(time.Hour)
 	})
 }

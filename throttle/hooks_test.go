@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -112,16 +111,16 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 }
 
 func (c *moments) play(t *testing.T, form string) {
-	var d diary
+	var w witness
 	var fate die
-	th := build(t, throttle.Config{Mode: c.mode, Hooks: d.hooks(), Rand: fate.throw})
+	th := build(t, throttle.Config{Mode: c.mode, Hooks: w.hooks(), Rand: fate.throw})
 	if c.before != nil {
 		c.before(t, th)
 	}
-	d.tear()
+	w.tear()
 	fate.sheds.Store(c.shed)
 	fn := func(context.Context) error {
-		d.write("fn")
+		w.write("fn")
 		time.Sleep(3 * time.Second)
 		return c.end
 	}
@@ -129,7 +128,7 @@ func (c *moments) play(t *testing.T, form string) {
 	var valueFallback func(context.Context, error, bool) (int, error)
 	if c.falls {
 		fallback = func(_ context.Context, err error, local bool) error {
-			d.write("fallback of %v, local %v", err, local)
+			w.write("fallback of %v, local %v", err, local)
 			time.Sleep(5 * time.Second)
 			return c.fallback
 		}
@@ -154,9 +153,7 @@ func (c *moments) play(t *testing.T, form string) {
 	if !errors.Is(err, c.left) {
 		t.Errorf("got error %v want %v", err, c.left)
 	}
-	if got := d.tear(); !slices.Equal(got, c.want) {
-		t.Errorf("told:\ngot  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
-	}
+	w.wantLines(t, c.want...)
 	equal(t, "in flight after it", inFlight(th), 0)
 }
 

@@ -113,11 +113,6 @@ func slots() func(ctx context.Context) error {
 	}
 }
 
-// slower returns a backend whose calls take as long as said by d, however many there are.
-func slower(d *atomic.Int64) func(context.Context) error {
-	return func(context.Context) error { time.Sleep(time.Duration(d.Load())); return nil }
-}
-
 // TestSlowAuto_full: a pool with three times its load. High is served, and without SlowAuto it is not, except by a throttle
 // that serves calls.
 func TestSlowAuto_full(t *testing.T) {
@@ -156,23 +151,6 @@ func TestSlowAuto_full(t *testing.T) {
 			equal(t, "full after it", th.Stats().Slow.Full, false)
 		})
 	}
-}
-
-// TestSlowAuto_slower: a backend that is ten times as slow, but not full. No call is shed, nor counted as rejected.
-func TestSlowAuto_slower(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := buildTiered(t, throttle.Config{ProcessorWait: -1})
-		var d atomic.Int64
-		d.Store(int64(50 * time.Millisecond))
-		load(t, th.DoLocal, 100, slower(&d))
-		d.Store(int64(500 * time.Millisecond))
-		equal(t, "High", load(t, th.DoLocal, 100, slower(&d)), 1)
-		low := tier(th, throttle.Low)
-		equal(t, "late", low.Slow.Late > 500, true)
-		equal(t, "shed", low.Shed.Sum(), 0)
-		equal(t, "booked", low.Slow.Booked, 0)
-		equal(t, "full", th.Stats().Slow.Full, false)
-	})
 }
 
 // TestSlowAuto_longPolls: callers wait for an event, which becomes rare: then all wait longer and longer, and nothing is full.

@@ -34,20 +34,6 @@ func TestMonitor_memory(t *testing.T) {
 	}
 }
 
-// TestMonitor_remembersOverload has a memory of an overload, and of relief that it is one, until it ends.
-func TestMonitor_remembersOverload(t *testing.T) {
-	w := newWatched(t, Config{})
-	w.play(time.Minute, 100, 0)
-	w.play(20*time.Second, 300, 0.6)
-	if m := w.monitor; m.memory == nil || !m.relief.mixes {
-		t.Errorf("after 20 s: got a memory %v and mixed answers: %v, want both", m.memory != nil, m.relief.mixes)
-	}
-	w.play(time.Minute, 20, 0)
-	if m := w.monitor; m.memory != nil || m.relief.mixes {
-		t.Errorf("after the overload: got a memory %v and mixed answers: %v, want neither", m.memory != nil, m.relief.mixes)
-	}
-}
-
 // TestTiered_memory sheds Low by what is known of its rejections for long. By those of the window, which are
 // few, it seems to have another backend.
 func TestTiered_memory(t *testing.T) {

@@ -51,16 +51,6 @@ func (w *watched) want(t *testing.T, alerts string, background float64) {
 	}
 }
 
-func TestMonitor_errorsAtConstantDemand(t *testing.T) {
-	for _, failing := range []float64{0.05, 0.1, 0.2, 0.3} {
-		w := newWatched(t, Config{})
-		if shed := w.play(3*time.Minute, 200, failing); shed > 0 {
-			t.Errorf("%v of errors: %d calls were shed", failing, shed)
-		}
-		w.want(t, "", failing)
-	}
-}
-
 // TestMonitor_begin begins an alert after a quiet time with 10 % of errors.
 func TestMonitor_begin(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -100,20 +90,6 @@ func TestMonitor_background(t *testing.T) {
 		}
 		w.play(20*time.Second, 300, 0.6)
 		w.want(t, "ratio", c.want)
-	}
-}
-
-// TestMonitor_sharedBackground forgives all rejections during an alert, if Background is their share.
-func TestMonitor_sharedBackground(t *testing.T) {
-	for _, c := range []struct {
-		background float64
-		sheds      bool
-	}{{0, false}, {0.25, false}, {-1, true}} {
-		w := newWatched(t, Config{Background: c.background})
-		w.play(time.Minute, 100, 0)
-		if shed := w.play(2*time.Minute, 200, 0.2); (shed > 1000) != c.sheds {
-			t.Errorf("background %v: %d calls were shed, want some: %v", c.background, shed, c.sheds)
-		}
 	}
 }
 

@@ -35,48 +35,6 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// reactionTo returns how long an outage of two minutes lasts until the throttle sheds, and how long
-// it sheds after its end.
-func reactionTo(t *testing.T, c Config) (begins, ends time.Duration) {
-	t.Helper()
-	const step = 100 * time.Millisecond
-	c.Policy = SRE
-	l := newLab(t, 1, c)
-	play := func(length time.Duration, failing float64) {
-		l.run(length, &load{priority: High, every: step, failing: failing})
-	}
-	play(2*time.Minute, 0)
-	for ; l.RejectionProbability(High) == 0; begins += step {
-		play(step, 1)
-	}
-	play(2*time.Minute, 1)
-	for ; l.RejectionProbability(High) > 0; ends += step {
-		play(step, 0)
-	}
-	return begins, ends
-}
-
-func TestHowRatioAndWindowReactToAnOutage(t *testing.T) {
-	for _, c := range []struct {
-		name             string
-		sooner, later    Config // which begins to shed
-		laterStopsSooner bool
-	}{
-		{"ratio 1.1 and 2", Config{Ratio: 1.1}, Config{Ratio: 2}, true},
-		{"ratio 2 and 3", Config{Ratio: 2}, Config{Ratio: 3}, true},
-		{"window 20 s and 2 min", Config{Window: 20 * time.Second}, Config{Window: 2 * time.Minute}, false},
-	} {
-		begins, ends := reactionTo(t, c.sooner)
-		laterBegins, laterEnds := reactionTo(t, c.later)
-		if begins >= laterBegins {
-			t.Errorf("%s: begin of shedding: got %v and %v want the first sooner", c.name, begins, laterBegins)
-		}
-		if (laterEnds < ends) != c.laterStopsSooner || laterEnds == ends {
-			t.Errorf("%s: end of shedding: got %v and %v want the second sooner: %v", c.name, ends, laterEnds, c.laterStopsSooner)
-		}
-	}
-}
-
 // TestTheFormula: the padding is the minimum rate times the window.
 func TestTheFormula(t *testing.T) {
 	const perMinute = 1.0 / 60

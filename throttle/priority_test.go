@@ -33,17 +33,29 @@ func FuzzParsePriority(f *testing.F) {
 	})
 }
 
-func TestAContextCarriesItsPriority(t *testing.T) {
-	ctx := context.Background()
-	equal(t, "none: the default", throttle.PriorityFromContext(ctx, throttle.Medium), throttle.Medium)
-	low := throttle.WithPriority(ctx, throttle.Low)
-	equal(t, "one", throttle.PriorityFromContext(low, throttle.Medium), throttle.Low)
+func TestAContextCarriesItsPriorityAndItsTenant(t *testing.T) {
+	low := throttle.WithPriority(t.Context(), throttle.Low)
 	high := throttle.WithPriority(low, throttle.High)
-	equal(t, "one over another: the last, also if it is the zero value", throttle.PriorityFromContext(high, throttle.Medium), throttle.High)
-	equal(t, "the other one stays as it is", throttle.PriorityFromContext(low, throttle.Medium), throttle.Low)
-	child, cancel := context.WithCancel(low)
+	ann := throttle.WithTenant(low, "ann")
+	child, cancel := context.WithCancel(ann)
 	defer cancel()
-	equal(t, "a child has its parent's", throttle.PriorityFromContext(child, throttle.High), throttle.Low)
+	for name, c := range map[string]struct {
+		ctx      context.Context
+		priority throttle.Priority // with Medium as the default
+		tenant   string
+	}{
+		"neither":                          {t.Context(), throttle.Medium, ""},
+		"a priority":                       {low, throttle.Low, ""},
+		"another, also if it is the zero":  {high, throttle.High, ""},
+		"a tenant":                         {throttle.WithTenant(t.Context(), "bob"), throttle.Medium, "bob"},
+		"both":                             {ann, throttle.Low, "ann"},
+		"a child has its parent's":         {child, throttle.Low, "ann"},
+		"another tenant keeps the first's": {throttle.WithTenant(ann, "bob"), throttle.Low, "bob"},
+		"another priority keeps the first": {throttle.WithPriority(ann, throttle.High), throttle.High, "ann"},
+	} {
+		equal(t, name+": priority", throttle.PriorityFromContext(c.ctx, throttle.Medium), c.priority)
+		equal(t, name+": tenant", throttle.TenantFromContext(c.ctx), c.tenant)
+	}
 }
 
 func TestThePriorityOfTheContextOverridesTheArgument(t *testing.T) {
@@ -61,76 +73,58 @@ func TestThePriorityOfTheContextOverridesTheArgument(t *testing.T) {
 	equal(t, "clamped, when the context's is out of range", tier(th, throttle.Low).Clamped, 1)
 }
 
-func TestWhatIsDoneAboutAPriorityOutOfRange(t *testing.T) {
+// TestAPriorityOutOfRange is clamped to the lowest and never promoted, or it is refused.
+func TestAPriorityOutOfRange(t *testing.T) {
 	for _, n := range []int{1, 4, 16} {
+		var told throttle.Priority
+		var w witness
 		lowest := throttle.Priority(n - 1)
+		clamps := build(t, throttle.Config{Priorities: n, Hooks: throttle.Hooks{
+			Started: func(ctx context.Context, e throttle.StartEvent) context.Context { told = e.Priority; return ctx },
+		}})
+		refuses := build(t, throttle.Config{Priorities: n, InvalidPriority: throttle.RejectPriority, Hooks: w.hooks()})
 		for p := range everyPriority {
-			what := fmt.Sprintf("%d of %d", int8(p), n)
+			what := fmt.Sprintf("%d of %d: ", int8(p), n)
 			inRange := p >= 0 && p <= lowest
+			want := p
+			if !inRange {
+				want = lowest
+			}
 			clamped, err := throttle.ClampPriority(p, n)
-			equal(t, "ClampPriority error, "+what, err, nil)
-			refused, err := throttle.RejectPriority(p, n)
-			equal(t, "RejectPriority refuses, "+what, err != nil, !inRange)
+			equal(t, what+"error of ClampPriority", err, nil)
+			equal(t, what+"ClampPriority", clamped, want)
+			equal(t, what+"Do", clamps.Do(t.Context(), p, succeed), nil)
+			equal(t, what+"priority of the call", told, want)
+
+			refused, reason := throttle.RejectPriority(p, n)
 			var kept throttle.Priority
 			recovered := survive(func() { kept, _ = throttle.PanicPriority(p, n) })
-			equal(t, "PanicPriority panics, "+what, recovered != nil, !inRange)
+			err = refuses.Do(t.Context(), p, succeed, unwantedFallback(t))
+			_, generic := throttle.Do(t.Context(), refuses, p, valued(1, nil))
 			if inRange {
-				equal(t, "ClampPriority, "+what, clamped, p)
-				equal(t, "RejectPriority, "+what, refused, p)
-				equal(t, "PanicPriority, "+what, kept, p)
-			} else {
-				equal(t, "ClampPriority, "+what, clamped, lowest)
-				equal(t, "PanicPriority says what RejectPriority does, "+what, recovered, any(err.Error()))
+				equal(t, what+"RejectPriority", refused, p)
+				equal(t, what+"PanicPriority", kept, p)
+				equal(t, what+"errors and panics", reason == nil && err == nil && generic == nil && recovered == nil, true)
+				continue
 			}
+			equal(t, what+"Do and Do[T] are refused", err != nil && generic != nil, true)
+			equal(t, what+"a refusal is a shed", errors.Is(err, throttle.ErrShed) || errors.Is(generic, throttle.ErrShed), false)
+			equal(t, what+"PanicPriority says what RejectPriority does", recovered, any(reason.Error()))
 		}
+		for p, got := range clamps.Stats().Priorities {
+			calls, clamped := uint64(1), uint64(0)
+			if got.Priority == lowest {
+				calls, clamped = 257-uint64(n), 256-uint64(n)
+			}
+			equal(t, fmt.Sprintf("calls of %v", got.Priority), got.Ended.Sum(), calls)
+			equal(t, fmt.Sprintf("clamped to %v", got.Priority), got.Clamped, clamped)
+			equal(t, "calls if others are refused", refuses.Stats().Priorities[p].Ended.Sum(), 2)
+			equal(t, "clamped if others are refused", refuses.Stats().Priorities[p].Clamped, 0)
+		}
+		equal(t, "lines of the hooks", len(w.lines), 1+2*2*n)
 	}
 	_, err := throttle.RejectPriority(-3, 4)
 	equal(t, "message", err.Error(), "throttle: priority -3 is out of range: want 0 (high) to 3 (low)")
-}
-
-func TestAPriorityOutOfRangeIsClampedAndNeverPromoted(t *testing.T) {
-	for _, n := range []int{1, 4, 16} {
-		t.Run(fmt.Sprint(n, " priorities"), func(t *testing.T) {
-			var told throttle.Priority
-			th := build(t, throttle.Config{Priorities: n, Hooks: throttle.Hooks{
-				Started: func(ctx context.Context, e throttle.StartEvent) context.Context { told = e.Priority; return ctx },
-			}})
-			lowest := throttle.Priority(n - 1)
-			for p := range everyPriority {
-				want := p
-				if p < 0 || p > lowest {
-					want = lowest
-				}
-				equal(t, "Do", th.Do(context.Background(), p, returns(nil)), nil)
-				equal(t, fmt.Sprintf("priority of a call of %d", int8(p)), told, want)
-			}
-			for _, got := range th.Stats().Priorities {
-				calls, clamped := uint64(1), uint64(0)
-				if got.Priority == lowest {
-					calls, clamped = 257-uint64(n), 256-uint64(n)
-				}
-				equal(t, fmt.Sprintf("calls of %v", got.Priority), got.Ended.Sum(), calls)
-				equal(t, fmt.Sprintf("clamped to %v", got.Priority), got.Clamped, clamped)
-			}
-		})
-	}
-}
-
-func TestAPriorityOutOfRangeMayBeRefused(t *testing.T) {
-	w := &witness{}
-	th := build(t, throttle.Config{InvalidPriority: throttle.RejectPriority, Hooks: w.hooks()})
-	for p := range everyPriority {
-		want := p < 0 || p >= 4
-		err := th.Do(context.Background(), p, returns(nil), unwantedFallback(t))
-		_, generic := throttle.Do(context.Background(), th, p, valued(1, nil))
-		equal(t, fmt.Sprintf("refused, %d", int8(p)), err != nil && generic != nil, want)
-		equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed) || errors.Is(generic, throttle.ErrShed), false)
-	}
-	for _, got := range th.Stats().Priorities {
-		equal(t, "calls", got.Ended.Sum(), 2)
-		equal(t, "clamped", got.Clamped, 0)
-	}
-	equal(t, "moments told", len(w.moments), 2*2*4)
 }
 
 func TestWhatInvalidPriorityReturnsIsClampedToo(t *testing.T) {
@@ -155,10 +149,8 @@ func TestWhatInvalidPriorityReturnsIsClampedToo(t *testing.T) {
 func TestRejectionProbabilityOfAPriorityOutOfRangeIsTheLowest(t *testing.T) {
 	th := build(t, throttle.Config{Rand: unlucky})
 	overload(t, th, throttle.Low)
-	want := th.RejectionProbability(throttle.Low)
-	equal(t, "probability of low is not 0", want > 0, true)
 	equal(t, "probability of high", th.RejectionProbability(throttle.High), 0)
-	for _, p := range []throttle.Priority{-128, -1, 4, 127} {
+	for _, p := range []throttle.Priority{-128, -1, throttle.Low, 4, 127} {
 		equal(t, fmt.Sprintf("probability of %d", int8(p)), th.RejectionProbability(p) > 0, true)
 	}
 }

@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,37 +69,27 @@ func TestCallsThatNeverEndAreWrittenOff(t *testing.T) {
 	})
 }
 
-// TestAnsweredCallsAreNotLate: a stream or an upgraded connection is open for Slow until its first answer only.
-func TestAnsweredCallsAreNotLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{Slow: time.Millisecond})
-		call := admitMany(t, th, throttle.High, 1)[0]
-		call.Answered(nil)
-		time.Sleep(time.Hour)
-		equal(t, "late", tier(th, throttle.High).Slow, throttle.SlowTotals{})
-		equal(t, "open", th.Stats().Slow.Open, 0)
-		equal(t, "in flight", inFlight(th), 1)
-		call.Done(nil)
-	})
-}
-
-// TestRespondingCallsAreNotLate: the outcome of a call counts at its end, and Slow counts until its response begins.
+// TestRespondingCallsAreNotLate: the outcome of a call counts at its end, and Slow counts until its response begins. A stream
+// or an upgraded connection is answered then.
 func TestRespondingCallsAreNotLate(t *testing.T) {
 	late := throttle.SlowTotals{Late: 3, Booked: 1}
 	accept, reject := func(c throttle.Call) { c.Done(nil) }, func(c throttle.Call) { c.Done(errBusy) }
+	responding, answered := throttle.Call.Responding, func(c throttle.Call) { c.Answered(nil) }
 	for name, c := range map[string]struct {
 		wait         time.Duration // until the response begins
+		begins       func(throttle.Call)
 		end          func(throttle.Call)
 		slow         throttle.SlowTotals
 		window       throttle.WindowStats
 		wantInFlight int64
 	}{
-		"quick, accepted": {0, accept, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
-		"quick, rejected": {0, reject, throttle.SlowTotals{}, throttle.WindowStats{Rejected: 3}, 0},
-		"quick, answered": {0, func(c throttle.Call) { c.Answered(nil) }, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 3},
-		"quick, finished": {0, func(c throttle.Call) { c.Finish(throttle.Ignored) }, throttle.SlowTotals{}, throttle.WindowStats{}, 0},
-		"late, accepted":  {time.Second, accept, late, throttle.WindowStats{Accepted: 3, Rejected: 1}, 0},
-		"late, rejected":  {time.Second, reject, late, throttle.WindowStats{Rejected: 3}, 0}, // one was booked before
+		"quick, accepted":    {0, responding, accept, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
+		"quick, rejected":    {0, responding, reject, throttle.SlowTotals{}, throttle.WindowStats{Rejected: 3}, 0},
+		"answered, rejected": {0, answered, reject, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
+		"quick, answered":    {0, responding, answered, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 3},
+		"quick, finished":    {0, responding, func(c throttle.Call) { c.Finish(throttle.Ignored) }, throttle.SlowTotals{}, throttle.WindowStats{}, 0},
+		"late, accepted":     {time.Second, responding, accept, late, throttle.WindowStats{Accepted: 3, Rejected: 1}, 0},
+		"late, rejected":     {time.Second, responding, reject, late, throttle.WindowStats{Rejected: 3}, 0}, // one was booked before
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +97,7 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 				calls := admitMany(t, th, throttle.Low, 3)
 				time.Sleep(c.wait)
 				for _, call := range calls {
-					call.Responding()
+					c.begins(call)
 				}
 				equal(t, "open", th.Stats().Slow.Open, 0)
 				equal(t, "in flight", inFlight(th), 3)
@@ -260,37 +251,24 @@ func TestTuneSlow(t *testing.T) {
 			equal(t, "Tune", th.Tune(throttle.Patch{Slow: new(throttle.Duration(slow))}), nil)
 		}
 		tune(100 * time.Millisecond)
-		during := admitMany(t, th, throttle.High, 3)
+		during := admitMany(t, th, throttle.Low, 3)
 		time.Sleep(time.Second)
-		equal(t, "late", tier(th, throttle.High).Slow.Late, 3)
+		equal(t, "late", tier(th, throttle.Low).Slow.Late, 3)
+		waiting := admitMany(t, th, throttle.High, 3)
 		tune(0)
 		equal(t, "state while off", th.Stats().Slow, throttle.SlowStats{})
-		equal(t, "late calls are not forgotten", tier(th, throttle.High).Slow.Late, 3)
+		time.Sleep(time.Second)
+		equal(t, "late calls are not forgotten, and are no more while off", tier(th, throttle.Low).Slow.Late, 3)
 		tune(time.Second)
-		for _, call := range append(before, during...) {
+		for _, call := range slices.Concat(before, during, waiting) {
 			call.Done(nil)
 		}
+		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 6})
 		equal(t, "open", th.Stats().Slow.Open, 0)
 		wantUsable(t, th)
 		if err := th.Tune(throttle.Patch{Slow: new(throttle.Duration(time.Microsecond)), SlowGate: new(throttle.Mode(7))}); err == nil ||
 			!strings.Contains(err.Error(), "Patch.Slow is 1µs: want 1ms to 1h") || !strings.Contains(err.Error(), "Patch.SlowGate") {
 			t.Errorf("got %v", err)
 		}
-	})
-}
-
-// TestTuneSlow_off wants calls that would have become late to count as what they end with.
-func TestTuneSlow_off(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{Slow: 100 * time.Millisecond})
-		calls := admitMany(t, th, throttle.Low, 100)
-		tune(t, th, throttle.Patch{Slow: new(throttle.Duration(0))})
-		time.Sleep(time.Second)
-		for _, call := range calls {
-			call.Done(nil)
-		}
-		low := tier(th, throttle.Low)
-		equal(t, "late", low.Slow, throttle.SlowTotals{})
-		equal(t, "window", low.Window, throttle.WindowStats{Accepted: 100})
 	})
 }

@@ -22,7 +22,6 @@ func TestSREFormula(t *testing.T) {
 		pad   float64
 		want  []float64
 	}{
-		{"nothing happened", []window.Counts{tier(0, 0, 0)}, 2, 60, []float64{0}},
 		{"sheds are requests", []window.Counts{tier(50, 30, 30)}, 2, 60, []float64{10. / 170}},
 		{
 			"a tier that shares the fate is charged for those above", // equal rates: in full
@@ -67,24 +66,34 @@ func charged(above, requests, accepts, share float64) float64 {
 }
 
 func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
-	cases := []struct {
-		name  string
-		tiers []window.Counts
-		want  Cause
+	for name, c := range map[string]struct {
+		tiers       []window.Counts
+		sre, tiered Cause
 	}{
-		{"alone", []window.Counts{tier(0, 100, 0), tier(0, 0, 0)}, CauseOwn},
-		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, CauseAbove},
-		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, CauseOwn},
-		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, CauseOwn},
-		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, CauseOwn},
-		{"above, and its own are forgotten", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, CauseAbove},
-		{"all are forgotten", []window.Counts{tier(90, 0, 10), tier(0, 0, 100)}, CauseOwn},
-		{"above, but nothing is shed", []window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, CauseOwn},
-	}
-	for _, c := range cases {
-		estimates := judgeAll(c.tiers, 2, 60)
-		if got := estimates[len(estimates)-1].cause; got != c.want {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		"the top tier's are its own":       {[]window.Counts{tier(10, 90, 0)}, CauseOwn, CauseOwn},
+		"none":                             {[]window.Counts{tier(0, 100, 0), tier(0, 0, 0)}, CauseOwn, CauseAbove},
+		"mostly above":                     {[]window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, CauseAbove, CauseAbove},
+		"mostly its own":                   {[]window.Counts{tier(0, 20, 0), tier(1, 90, 0)}, CauseOwn, CauseOwn},
+		"as many as above":                 {[]window.Counts{tier(0, 20, 0), tier(0, 20, 0)}, CauseOwn, CauseOwn},
+		"sheds above are not rejections":   {[]window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, CauseOwn, CauseOwn},
+		"above, but incomparable":          {[]window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, CauseOwn, CauseOwn},
+		"above, and its own are forgotten": {[]window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, CauseAbove, CauseAbove},
+		"all are forgotten":                {[]window.Counts{tier(90, 0, 10), tier(0, 0, 100)}, CauseOwn, CauseOwn},
+		"above, but nothing is shed":       {[]window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, CauseOwn, CauseAbove},
+	} {
+		last := len(c.tiers) - 1
+		for policy, got := range map[string]estimate{
+			"SRE":                          judgeAll(c.tiers, 2, 60)[last],
+			"Tiered, all of it recent":     tieredAll(c.tiers, c.tiers, alarmed, 2, 0.1, 10)[last],
+			"Tiered, nothing of it recent": tieredAll(c.tiers, make([]window.Counts, last+1), alarmed, 2, 0.1, 10)[last],
+		} {
+			want := c.tiered
+			if policy == "SRE" {
+				want = c.sre
+			}
+			if got.cause != want {
+				t.Errorf("%s, %s: got %v, want %v", name, policy, got.cause, want)
+			}
 		}
 	}
 }

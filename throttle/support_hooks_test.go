@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,67 +58,95 @@ func rejectMany(t testing.TB, th *throttle.Throttle, p throttle.Priority, n int)
 	time.Sleep(time.Second) // in a bubble
 }
 
-// diary writes down, one line each, what the hooks and the functions of calls tell.
-type diary struct {
+// witness writes down, one line each, what hooks and the functions of calls receive. The hook of the moment that trips
+// names then calls exit.
+type witness struct {
 	mu       sync.Mutex
 	throttle *throttle.Throttle
 	lines    []string
+	finished []throttle.FinishEvent
+	fellBack []throttle.FallbackEvent
+	trips    string
+	exit     func()
 }
 
-func (d *diary) write(format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+func (w *witness) write(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	w.mu.Lock()
+	w.lines = append(w.lines, line)
+	w.mu.Unlock()
+	if w.trips != "" && strings.HasPrefix(line, w.trips+" ") {
+		w.exit()
+	}
 }
 
 // tear takes out and returns what has been written.
-func (d *diary) tear() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	lines := d.lines
-	d.lines = nil
+func (w *witness) tear() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines := w.lines
+	w.lines, w.finished, w.fellBack = nil, nil, nil
 	return lines
 }
 
-// met notes an event's throttle if it is not the one that Created told of.
-func (d *diary) met(th *throttle.Throttle) {
-	d.mu.Lock()
-	known := d.throttle
-	d.mu.Unlock()
+// wantLines fails the test unless these lines were written since the last tear.
+func (w *witness) wantLines(t testing.TB, want ...string) {
+	t.Helper()
+	if got := w.tear(); !slices.Equal(got, want) {
+		t.Errorf("received:\ngot  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+	}
+}
+
+// want fails the test unless the hooks of calls were called at these moments, in this order.
+func (w *witness) want(t testing.TB, moments ...string) {
+	t.Helper()
+	got := slices.DeleteFunc(slices.Clone(w.lines), func(line string) bool { return strings.HasPrefix(line, "created ") })
+	if !slices.EqualFunc(got, moments, func(line, moment string) bool { return strings.HasPrefix(line, moment+" ") }) {
+		t.Errorf("hooks: got %q want %q", got, moments)
+	}
+}
+
+// met notes an event's throttle if it is not the one that Created received.
+func (w *witness) met(th *throttle.Throttle) {
+	w.mu.Lock()
+	known := w.throttle
+	w.mu.Unlock()
 	if th == nil || th != known {
-		d.write("an event of a stranger: got throttle %p, want %p", th, known)
+		w.write("an event of a stranger: got throttle %p, want %p", th, known)
 	}
 }
 
 // hooks listens to every moment.
-func (d *diary) hooks() throttle.Hooks {
+func (w *witness) hooks() throttle.Hooks {
 	return throttle.Hooks{
 		Created: func(th *throttle.Throttle) {
-			d.mu.Lock()
-			d.throttle = th
-			d.mu.Unlock()
-			d.write("created %s", th.Name())
+			w.mu.Lock()
+			w.throttle = th
+			w.mu.Unlock()
+			w.write("created %s", th.Name())
 		},
 		Closed: func(th *throttle.Throttle) {
-			d.met(th)
-			d.write("closed %s", th.Name())
+			w.met(th)
+			w.write("closed %s", th.Name())
 		},
 		Shed: func(_ context.Context, e throttle.ShedEvent) {
-			d.met(e.Throttle)
-			d.write("shed %v at %.2f, %v%s", e.Priority, e.Probability, e.Cause, iff(e.Shadow, ", in shadow"))
+			w.met(e.Throttle)
+			w.write("shed %v at %.2f, %v%s", e.Priority, e.Probability, e.Cause, iff(e.Shadow, ", in shadow"))
 		},
 		Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
-			d.met(e.Throttle)
-			d.write("started %v at %.2f%s", e.Priority, e.Probability, iff(e.Shadow, ", in shadow"))
+			w.met(e.Throttle)
+			w.write("started %v at %.2f%s", e.Priority, e.Probability, iff(e.Shadow, ", in shadow"))
 			return ctx
 		},
 		Finished: func(_ context.Context, e throttle.FinishEvent) {
-			d.met(e.Throttle)
-			d.write("finished %v %v %v after %v: %v%s", e.Priority, e.Outcome, e.Fault, e.Duration, e.Err, iff(e.FellBack, ", fell back"))
+			w.met(e.Throttle)
+			w.finished = append(w.finished, e)
+			w.write("finished %v %v %v after %v: %v%s", e.Priority, e.Outcome, e.Fault, e.Duration, e.Err, iff(e.FellBack, ", fell back"))
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
-			d.met(e.Throttle)
-			d.write("fell back %v %v: %v", e.Priority, e.Outcome, e.Err)
+			w.met(e.Throttle)
+			w.fellBack = append(w.fellBack, e)
+			w.write("fell back %v %v: %v", e.Priority, e.Outcome, e.Err)
 		},
 	}
 }

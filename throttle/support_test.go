@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -150,55 +148,6 @@ func wantUsable(t testing.TB, th *throttle.Throttle) {
 	})
 	if err != nil || !ran {
 		t.Errorf("the next call: got error %v and ran %v, want nil and true", err, ran)
-	}
-}
-
-// witness records the calls of hooks. The hook of the moment that trips names then calls exit.
-type witness struct {
-	mu       sync.Mutex
-	moments  []string
-	finished []throttle.FinishEvent
-	fellBack []throttle.FallbackEvent
-	trips    string
-	exit     func()
-}
-
-func (w *witness) note(moment string) {
-	w.mu.Lock()
-	w.moments = append(w.moments, moment)
-	w.mu.Unlock()
-	if w.trips == moment {
-		w.exit()
-	}
-}
-
-// hooks returns hooks that the witness records.
-func (w *witness) hooks() throttle.Hooks {
-	return throttle.Hooks{
-		Shed: func(context.Context, throttle.ShedEvent) { w.note("shed") },
-		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			w.note("started")
-			return ctx
-		},
-		Finished: func(_ context.Context, e throttle.FinishEvent) {
-			w.finished = append(w.finished, e)
-			w.note("finished")
-		},
-		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
-			w.fellBack = append(w.fellBack, e)
-			w.note("fell back")
-		},
-	}
-}
-
-// forget makes the witness begin anew.
-func (w *witness) forget() { w.moments, w.finished, w.fellBack = nil, nil, nil }
-
-// want fails the test unless the hooks were called at these moments, in this order.
-func (w *witness) want(t testing.TB, moments ...string) {
-	t.Helper()
-	if !slices.Equal(w.moments, moments) {
-		t.Errorf("hooks: got %q want %q", w.moments, moments)
 	}
 }
 

@@ -42,8 +42,8 @@ func (s *shop) call(ctx context.Context, p Priority, pause time.Duration) (serve
 type share struct{ offered, admitted, served float64 }
 
 // crowd plays 99 tenants that together send 0.6 times the capacity, and one that sends 5.4 times as much. A
-// tenth of the calls is of priority high. It returns what the others, the greedy one, and High got.
-func (s *shop) crowd(seconds int, high float64, key func(tenant int) context.Context) (others, greedy, highs share) {
+// share of the calls is of priority High. It returns what the Medium calls of the others and of the greedy one got.
+func (s *shop) crowd(seconds int, high float64, key func(tenant int) context.Context) (others, greedy share) {
 	contexts := make([]context.Context, 100)
 	for i := range contexts {
 		contexts[i] = key(i)
@@ -57,14 +57,11 @@ func (s *shop) crowd(seconds int, high float64, key func(tenant int) context.Con
 			p = High
 		}
 		served, err := s.call(contexts[tenant], p, time.Second/6000)
-		if i < seconds*2000 {
+		if i < seconds*2000 || p == High {
 			continue
 		}
 		to := &others
-		switch {
-		case p == High:
-			to = &highs
-		case tenant == 99:
+		if tenant == 99 {
 			to = &greedy
 		}
 		to.offered++
@@ -75,7 +72,7 @@ func (s *shop) crowd(seconds int, high float64, key func(tenant int) context.Con
 			to.served++
 		}
 	}
-	return others, greedy, highs
+	return others, greedy
 }
 
 func ofEach(i int) context.Context { return WithTenant(context.Background(), fmt.Sprint("tenant ", i)) }
@@ -85,12 +82,12 @@ func ofNone(int) context.Context { return context.Background() }
 func TestTenantsGetTheirShare(t *testing.T) {
 	bothPolicies(t, func(t *testing.T, policy Policy) {
 		seconds := sized(30, 15)
-		without, _, _ := newShop(t, 1, Config{Policy: policy}).crowd(seconds, 0, ofNone)
+		without, _ := newShop(t, 1, Config{Policy: policy}).crowd(seconds, 0, ofNone)
 		if got := without.served / without.offered; got > 0.25 {
 			t.Errorf("without tenants: the others got %.3f, want at most 0.25", got)
 		}
 		s := newShop(t, 1, Config{Policy: policy})
-		others, greedy, _ := s.crowd(seconds, 0, ofEach)
+		others, greedy := s.crowd(seconds, 0, ofEach)
 		if got := others.admitted / others.offered; got < 0.99 {
 			t.Errorf("of the others' calls %.3f were admitted, want 0.99", got)
 		}
@@ -102,15 +99,6 @@ func TestTenantsGetTheirShare(t *testing.T) {
 			t.Errorf("got %+v, want 1 tenant above its share, which has 0.9 of the demand", stats)
 		}
 	})
-}
-
-// TestPriorityIsFirst has a greedy tenant with calls of High beside Medium ones of others.
-func TestPriorityIsFirst(t *testing.T) {
-	_, _, without := newShop(t, 2, Config{}).crowd(20, 0.1, ofNone)
-	_, _, with := newShop(t, 2, Config{}).crowd(20, 0.1, ofEach)
-	if got, want := with.admitted/with.offered, without.admitted/without.offered; got < want-0.005 || got < 0.99 {
-		t.Errorf("of the calls of High %.4f were admitted, and %.4f without tenants", got, want)
-	}
 }
 
 // TestOneTenantIsNone compares each decision.
@@ -202,14 +190,4 @@ func TestTenantsInParallel(t *testing.T) {
 	if th.tenants.table.Load() == nil {
 		t.Error("nothing was shed")
 	}
-}
-
-func TestTenantFromContext(t *testing.T) {
-	wantSame(t, "no tenant", TenantFromContext(context.Background()), "")
-	wantSame(t, "tenant", TenantFromContext(WithPriority(ofEach(1), Low)), "tenant 1")
-	wantSame(t, "tenant inside", TenantFromContext(ofEach(2)), "tenant 2")
-	ctx := WithTenant(WithPriority(context.Background(), Low), "ann")
-	wantSame(t, "priority", PriorityFromContext(ctx, High), Low)
-	wantSame(t, "default priority", PriorityFromContext(ofEach(1), Important), Important)
-	wantSame(t, "new priority", PriorityFromContext(WithPriority(ctx, High), Medium), High)
 }

@@ -87,15 +87,15 @@ func TestAClockThatJumpsAmidAnOverload(t *testing.T) {
 // TestAThrottleFromOutsideABubble: the clock of a bubble stands at the year 2000, so for a throttle that was made in the
 // present, a package's variable perhaps, time jumps back, and forwards again when the bubble is left. It takes no harm.
 func TestAThrottleFromOutsideABubble(t *testing.T) {
-	var d diary
-	th := build(t, throttle.Config{Hooks: d.hooks(), Rand: lucky})
+	var w witness
+	th := build(t, throttle.Config{Hooks: w.hooks(), Rand: lucky})
 	times(10, th, throttle.High, nil)
 	times(60, th, throttle.Low, errBusy)
 	early := admit(t, th, throttle.Medium)
-	d.tear()
+	w.tear()
 	synctest.Test(t, func(t *testing.T) {
 		early.Done(nil)
-		equal(t, "the event of a call that ends before it has begun", d.tear()[0], "finished medium accepted none after 0s: <nil>")
+		equal(t, "the event of a call that ends before it has begun", w.tear()[0], "finished medium accepted none after 0s: <nil>")
 		equal(t, "window, kept across the border", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 10})
 		equal(t, "probability, kept across the border", th.RejectionProbability(throttle.Low), 0.5)
 		for range 20 {

@@ -48,23 +48,19 @@ func TestClosedIsToldOnce(t *testing.T) {
 
 func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
-		th := build(t, throttle.Config{Hooks: d.hooks()})
+		var w witness
+		th := build(t, throttle.Config{Hooks: w.hooks()})
 		call := admit(t, th, throttle.Low)
-		d.tear()
+		w.tear()
 		err := th.Do(t.Context(), throttle.High, func(context.Context) error {
 			equal(t, "Close", th.Close(), nil)
 			return errBusy
 		}, func(context.Context, error, bool) error { return errPlain })
 		equal(t, "Do", err, errPlain)
 		call.Done(nil)
-		want := []string{
+		w.wantLines(t,
 			"started high at 0.00", "closed backend", "fell back high rejected: no such product",
-			"finished high rejected availability after 0s: no such product, fell back", "finished low accepted none after 0s: <nil>",
-		}
-		if got := d.tear(); !slices.Equal(got, want) {
-			t.Errorf("told:\ngot  %q\nwant %q", got, want)
-		}
+			"finished high rejected availability after 0s: no such product, fell back", "finished low accepted none after 0s: <nil>")
 	})
 }
 
@@ -72,18 +68,18 @@ func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
 func TestCallsAfterCloseWorkUntold(t *testing.T) {
 	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
 		synctest.Test(t, func(t *testing.T) {
-			var d diary
+			var w witness
 			var fate die
-			th := build(t, throttle.Config{Mode: mode, Hooks: d.hooks(), Rand: fate.throw})
+			th := build(t, throttle.Config{Mode: mode, Hooks: w.hooks(), Rand: fate.throw})
 			_ = th.Close()
-			d.tear()
+			w.tear()
 			rejectMany(t, th, throttle.High, 60)
 			fate.sheds.Store(true)
 			for range 2 {
 				_ = th.Do(t.Context(), throttle.High, returns(errPlain), func(context.Context, error, bool) error { return nil })
 			}
 			admit(t, th, throttle.Low).Done(nil)
-			equal(t, "told after Close", len(d.tear()), 0)
+			equal(t, "told after Close", len(w.tear()), 0)
 			high := tier(th, throttle.High)
 			equal(t, "rejected", high.Ended.Outcome(throttle.Rejected), 60)
 			equal(t, "fallbacks", high.Fallbacks.Sum(), 2)
@@ -100,17 +96,15 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 // Finished will not be either.
 func TestACloseAmidAShadowShedEndsTheTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d diary
+		var w witness
 		var fate die
-		hooks := throttle.JoinHooks(d.hooks(), throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }})
+		hooks := throttle.JoinHooks(w.hooks(), throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }})
 		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Hooks: hooks, Rand: fate.throw})
 		rejectMany(t, th, throttle.High, 60)
 		fate.sheds.Store(true)
-		d.tear()
+		w.tear()
 		equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
-		if got, want := d.tear(), []string{"shed high at 0.50, own, in shadow", "closed backend"}; !slices.Equal(got, want) {
-			t.Errorf("told: got %q want %q", got, want)
-		}
+		w.wantLines(t, "shed high at 0.50, own, in shadow", "closed backend")
 		equal(t, "in flight", inFlight(th), 0)
 	})
 }

@@ -169,47 +169,6 @@ func TestState_lies(t *testing.T) {
 	}
 }
 
-// TestState_manyClients has 1000 clients with two calls a second each, for a server that serves a fifth of
-// them. Each receives little, and all together settle.
-func TestState_manyClients(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 1))
-	clients := make([]*model, 1000)
-	for i := range clients {
-		clients[i] = newModel(1, 0, 0)
-		clients[i].lasting = New(dice.Float64()).lasting
-	}
-	const capacity = 4.0 // per tick
-	smoothed, sent, offered := 20.0, 0, 0
-	for now := tick; now < 40*time.Second; now += tick {
-		share := max(0, 1-capacity/smoothed)
-		arrived := 0
-		for range 20 {
-			m := clients[dice.IntN(len(clients))]
-			m.now = now
-			m.fade()
-			if now > 20*time.Second {
-				offered++
-			}
-			if dice.Float64() < m.Probability(now)[0] {
-				continue
-			}
-			arrived++
-			m.counts[0].Answers++
-			if dice.Float64() < share {
-				m.counts[0].Full++
-			}
-			m.receive(share)
-		}
-		smoothed += (float64(arrived) - smoothed) * 0.1
-		if now > 20*time.Second {
-			sent += arrived
-		}
-	}
-	if reached := float64(sent) / float64(offered); reached < 0.2 || reached > 0.5 {
-		t.Errorf("%.2f of the calls reached the server, want little more than the 0.2 that it serves", reached)
-	}
-}
-
 // TestState_silence wants that a report fades if no other one comes.
 func TestState_silence(t *testing.T) {
 	m := newModel(10, 0, 0)
@@ -290,23 +249,6 @@ func TestState_bounds(t *testing.T) {
 		if p := m.Probability(m.now); p != [MaxPriorities]float64{} {
 			t.Errorf("the clock has jumped back: got %v", p)
 		}
-	}
-}
-
-// TestState_shadow wants what the server says, because nothing changes that.
-func TestState_shadow(t *testing.T) {
-	m := newModel(1, 0, 0)
-	for range 2000 {
-		m.now += tick
-		m.counts[0].Answers += 100
-		m.counts[0].Full += 80
-		m.Add(true, &[MaxPriorities]float64{0.8}, 1, m.now)
-		if m.Due(m.now) {
-			m.Update(&m.counts, m.now, true)
-		}
-	}
-	if p := m.Probability(m.now)[0]; math.Abs(p-0.8) > 0.01 {
-		t.Errorf("got %.3f want 0.8", p)
 	}
 }
 
