@@ -123,8 +123,16 @@ func TestNew_validates(t *testing.T) {
 			}
 		}
 	}
-	_, err := throttle.New(config{Priorities: -1, Ratio: nan, MinimumRate: -1, Window: -1, Policy: 9, TargetRejection: 2, Mode: 9})
+	created := 0
+	all := config{
+		Priorities: -1, Ratio: nan, MinimumRate: -1, Window: -1, Policy: 9, TargetRejection: 2, Mode: 9,
+		Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }},
+	}
+	_, err := throttle.New(all)
 	equal(t, "lines for eight fields", strings.Count(fmt.Sprint(err), "throttle: Config."), 8)
+	equal(t, "error of Validate", fmt.Sprint(all.Validate()), fmt.Sprint(err))
+	equal(t, "error of a valid Config", config{Name: "db", Hooks: all.Hooks}.Validate(), nil)
+	equal(t, "created", created, 0)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -199,14 +207,4 @@ func TestExactlyOneProbePerWindowIsEnough(t *testing.T) {
 			t.Fatalf("one call in %d s: %v", seconds, err)
 		}
 	}
-}
-
-func TestValidate(t *testing.T) {
-	var created int
-	c := throttle.Config{Name: "db", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }}}
-	equal(t, "error of a valid Config", c.Validate(), nil)
-	c.Ratio = 0.5
-	_, err := throttle.New(c)
-	equal(t, "error of Validate", fmt.Sprint(c.Validate()), fmt.Sprint(err))
-	equal(t, "created", created, 0)
 }

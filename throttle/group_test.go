@@ -151,24 +151,6 @@ func TestBadGroupConfigsAreRefused(t *testing.T) {
 	newGroup(t, config, throttle.GroupConfig{Max: 1, Idle: time.Second})
 }
 
-func TestCloseOfAGroup(t *testing.T) {
-	var r register
-	g := newGroup(t, r.config, throttle.GroupConfig{})
-	a, b := member(t, g, "a"), member(t, g, "b")
-	for range 2 {
-		equal(t, "Close", g.Close(), nil)
-		r.wantClosed(t, a, b)
-		equal(t, "Len", g.Len(), 0)
-	}
-	for _, key := range []string{"a", "c"} {
-		if th, err := g.Get(key); th != nil || err == nil {
-			t.Errorf("Get(%q) after Close: got %v and error %v, want nil and an error", key, th, err)
-		}
-	}
-	equal(t, "created", len(r.created), 2)
-	equal(t, "a call on what the group kept", a.Do(t.Context(), throttle.High, succeed), nil)
-}
-
 // keysOf returns the keys that All yields, in their order.
 func keysOf(g *throttle.Group) string {
 	var keys []string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/hook/hooktest"
 )
 
 // moments is a call, and what the hooks and its functions receive, in order. The calls before it have made the
@@ -39,17 +40,9 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 			end: errPlain, left: errPlain,
 			want: []string{begin, "fn", "finished medium accepted other after 3s: no such product"},
 		},
-		"rejected": {
-			end: errBusy, left: errBusy,
-			want: []string{begin, "fn", "finished medium rejected availability after 3s: " + errBusy.Error()},
-		},
 		"rejected by a mark": {
 			end: marked, left: errPlain,
 			want: []string{begin, "fn", "finished medium rejected other after 3s: no such product"},
-		},
-		"ignored": {
-			end: context.Canceled, left: context.Canceled,
-			want: []string{begin, "fn", "finished medium ignored canceled after 3s: context canceled"},
 		},
 		"panicked elsewhere": {
 			end: throttle.ErrPanicked, left: throttle.ErrPanicked,
@@ -82,17 +75,6 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 				"fallback of " + errBusy.Error() + ", local false", "fell back medium rejected: <nil>",
 				"finished medium rejected availability after 3s: <nil>, fell back",
 			},
-		},
-		"would have been shed for those above": {
-			mode: throttle.ModeShadow, before: above, shed: true,
-			want: []string{
-				"shed medium at 0.84, above, in shadow", "started medium at 0.84, in shadow", "fn",
-				"finished medium accepted none after 3s: <nil>",
-			},
-		},
-		"would have been admitted": {
-			mode: throttle.ModeShadow, before: own,
-			want: []string{"started medium at 0.50", "fn", "finished medium accepted none after 3s: <nil>"},
 		},
 		"off": {
 			mode: throttle.ModeOff, before: own, shed: true,
@@ -159,43 +141,36 @@ func (c *moments) play(t *testing.T, form string) {
 
 // TestTheClockIsReadTwiceOnlyForFinished guards the price of a duration that no hook asks for.
 func TestTheClockIsReadTwiceOnlyForFinished(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		hooks throttle.Hooks
-		want  int
-	}{
-		{"no hooks", throttle.Hooks{}, 1},
-		{"Started alone", throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }}, 1},
-		{"Finished", throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {}}, 2},
+	for want, hooks := range []throttle.Hooks{
+		1: {Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }},
+		2: {Finished: func(context.Context, throttle.FinishEvent) {}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			reads := 0
-			th := build(t, throttle.Config{Hooks: c.hooks, Now: func() time.Time { reads++; return newYear(2026) }})
-			reads = 0
-			if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
-				t.Fatal(err)
-			}
-			if reads != c.want {
-				t.Errorf("readings of the clock per call: got %d, want %d", reads, c.want)
-			}
-		})
+		reads := 0
+		th := build(t, throttle.Config{Hooks: hooks, Now: func() time.Time { reads++; return newYear(2026) }})
+		reads = 0
+		equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
+		equal(t, "readings of the clock per call", reads, max(1, want))
 	}
 }
 
 // TestWhoGetsTheContextOfStarted: all that comes after it, until the call ends.
 func TestWhoGetsTheContextOfStarted(t *testing.T) {
 	nothing := func(context.Context) context.Context { return nil }
+	more := func(ctx context.Context) context.Context {
+		return context.WithValue(ctx, markKey{}, fmt.Sprint(markOf(ctx), "+"))
+	}
 	const after = "started caller, fn %[1]s, classifier %[1]s, fallback %[1]s, fell back %[1]s, finished %[1]s"
 	for name, c := range map[string]struct {
-		mode    throttle.Mode
-		shed    bool
-		started func(context.Context) context.Context
-		want    string
+		mode         throttle.Mode
+		shed         bool
+		started, too func(context.Context) context.Context // two joined hooks
+		want         string
 	}{
-		"admitted":                      {throttle.ModeEnforce, false, withMark, fmt.Sprintf(after, "span")},
-		"admitted, Started returns nil": {throttle.ModeEnforce, false, nothing, fmt.Sprintf(after, "caller")},
-		"shed":                          {throttle.ModeEnforce, true, withMark, "shed caller, fallback caller, fell back caller"},
-		"would have been shed":          {throttle.ModeShadow, true, withMark, "shed caller, " + fmt.Sprintf(after, "span")},
+		"admitted":                      {throttle.ModeEnforce, false, withMark, nothing, fmt.Sprintf(after, "span")},
+		"admitted, Started returns nil": {throttle.ModeEnforce, false, nothing, nothing, fmt.Sprintf(after, "caller")},
+		"admitted, two change it":       {throttle.ModeEnforce, false, withMark, more, fmt.Sprintf(after, "span+")},
+		"shed":                          {throttle.ModeEnforce, true, withMark, more, "shed caller, fallback caller, fell back caller"},
+		"would have been shed":          {throttle.ModeShadow, true, withMark, nothing, "shed caller, " + fmt.Sprintf(after, "span")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -212,7 +187,7 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 						see("classifier", ctx)
 						return throttle.Rejected, true
 					},
-					Hooks: throttle.Hooks{
+					Hooks: throttle.JoinHooks(throttle.Hooks{
 						Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
 						Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
 							see("started", ctx)
@@ -220,7 +195,9 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 						},
 						Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
 						FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
-					},
+					}, throttle.Hooks{
+						Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return c.too(ctx) },
+					}),
 				})
 				rejectMany(t, th, throttle.High, 60)
 				seen = nil
@@ -262,7 +239,19 @@ func TestEventsAsText(t *testing.T) {
 		"orders: alert: growth background=0.1":                                      throttle.PolicyEvent{Throttle: th, After: throttle.PolicyState{Alert: throttle.GrowthAlert, Background: 0.1}},
 		"orders: quiet background=0":                                                throttle.PolicyEvent{Throttle: th},
 		": shed high call probability=0 cause=own":                                  throttle.ShedEvent{},
+		"unknown":    throttle.ReceivedStats{Doubted: true},
+		"calm":       throttle.ReceivedStats{Known: true, Calm: true},
+		"mixed":      throttle.ReceivedStats{Known: true},
+		"overloaded": throttle.ReceivedStats{Known: true, Overloaded: true},
+		"doubted":    throttle.ReceivedStats{Known: true, Doubted: true},
 	} {
 		equal(t, fmt.Sprintf("%T", e), e.String(), want)
 	}
+}
+
+func TestHooks_laws(t *testing.T) {
+	hooktest.Laws[throttle.Hooks]{
+		Join: throttle.JoinHooks, Set: throttle.SetDefaultHooks, Get: throttle.DefaultHooks, Reversed: "Finished",
+		Create: func(h throttle.Hooks) { build(t, throttle.Config{Hooks: h}) },
+	}.Check(t)
 }

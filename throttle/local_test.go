@@ -36,15 +36,6 @@ func overloaded(t testing.TB, th *Throttle, shadow bool) {
 	}
 }
 
-func TestDoLocal(t *testing.T) {
-	th := Must(New(Config{Name: "shop"}))
-	if err := th.DoLocal(context.Background(), High, func(context.Context) error { return errNoProduct }); !errors.Is(err, errNoProduct) {
-		t.Errorf("got error %v want %v", err, errNoProduct)
-	}
-	wantSame(t, "accepted", th.Stats().Priorities[High].Ended.Outcome(Accepted), uint64(1))
-	wantSame(t, "ProcessorWait", th.Stats().ProcessorWait, defaultProcessorWait)
-}
-
 // TestLocalShed sheds calls of Low, because goroutines wait for a processor. The window does not count
 // them, so that the policy sheds nothing.
 func TestLocalShed(t *testing.T) {

@@ -114,15 +114,3 @@ func TestThrottle_ReceiveLoad_modes(t *testing.T) {
 		}
 	}
 }
-
-func TestReceivedStats_String(t *testing.T) {
-	for word, h := range map[string]ReceivedStats{
-		"unknown":    {Doubted: true},
-		"calm":       {Known: true, Calm: true},
-		"mixed":      {Known: true},
-		"overloaded": {Known: true, Overloaded: true},
-		"doubted":    {Known: true, Doubted: true},
-	} {
-		wantSame(t, word, h.String(), word)
-	}
-}

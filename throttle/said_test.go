@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 )
@@ -14,22 +13,6 @@ func (w *watched) playSaying(r LoadReport, length time.Duration, rate, failing f
 		shed += w.play(100*time.Millisecond, rate, failing)
 	}
 	return shed
-}
-
-// TestMonitor_calm wants that errors which come with more calls are forgiven while the backend says that it
-// is calm, up to the share at which they are tried.
-func TestMonitor_calm(t *testing.T) {
-	for _, c := range []struct {
-		failing, most float64 // share of the calls that is shed
-		alert         string
-	}{{0.1, 0, ""}, {0.2, 0, ""}, {0.45, 0.05, "trial"}, {0.9, 1, "ratio"}} {
-		w := newWatched(t, Config{})
-		w.playSaying(LoadReport{}, time.Minute, 100, 0)
-		shed := float64(w.playSaying(LoadReport{}, time.Minute, 200, c.failing)) / (60 * 200)
-		if first, _, _ := strings.Cut(w.alerts(), " "); first != c.alert || shed > c.most {
-			t.Errorf("%v of errors: got alerts %q and %.3f shed, want first %q and at most %v", c.failing, w.alerts(), shed, c.alert, c.most)
-		}
-	}
 }
 
 // TestMonitor_overloaded wants that an alert begins with the first rejections if the backend says that it

@@ -25,9 +25,6 @@ func TestTotals(t *testing.T) {
 	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
 	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
 	equal(t, "rejected quota", totals.Count(throttle.Rejected, throttle.FaultQuota), 5)
-	double := totals
-	double.Merge(totals)
-	equal(t, "merged", double.Sum(), 2*totals.Sum())
 	totals.Add(throttle.Shed+1, throttle.FaultNone, 1)
 	totals.Add(throttle.Accepted, throttle.FaultOther+1, 1)
 	equal(t, "after undefined values", totals.Sum(), 85*numFaults+1)

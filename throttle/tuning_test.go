@@ -7,23 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
-
-func TestTuneChangesTheFieldsThatAreSet(t *testing.T) {
-	th := build(t, throttle.Config{Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow})
-	tune(t, th, throttle.Patch{})
-	now, _ := th.Tuning()
-	equal(t, "after nothing", now, throttle.Tuning{Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow})
-	tune(t, th, throttle.Patch{Ratio: new(1.5), Mode: new(throttle.ModeOff)})
-	now, code := th.Tuning()
-	equal(t, "after", now, throttle.Tuning{Ratio: 1.5, MinimumRate: 4, Mode: throttle.ModeOff})
-	equal(t, "of the code", code, now)
-	s := th.Stats()
-	equal(t, "Stats", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode}, now)
-}
 
 func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
 	type patch = throttle.Patch
@@ -62,40 +48,6 @@ func TestARatioIsInForceForTheNextCall(t *testing.T) {
 	}
 }
 
-func TestAHigherMinimumRateLowersTheProbabilityAtOnce(t *testing.T) {
-	th := shedding(t, throttle.Config{MinimumRate: 1, Window: time.Minute})
-	requests := float64(tier(th, throttle.High).Window.Requests())
-	equal(t, "probability", th.RejectionProbability(throttle.High), requests/(requests+60))
-	tune(t, th, throttle.Patch{MinimumRate: new(10.0)})
-	equal(t, "probability at a higher rate", th.RejectionProbability(throttle.High), requests/(requests+600))
-}
-
-func TestAChangeIsWholeWhileManyTuneAndCall(t *testing.T) {
-	const tuners = 64
-	changes := sized(50, 10)
-	th := build(t, throttle.Config{Ratio: 2})
-	var wg sync.WaitGroup
-	for i := range tuners {
-		wg.Go(func() {
-			for n := range changes {
-				ratio := float64(2 + i*changes + n)
-				tune(t, th, throttle.Patch{Ratio: &ratio, MinimumRate: new(ratio - 1)})
-				if err := th.Tune(throttle.Patch{Ratio: new(float64(math.NaN()))}); err == nil {
-					t.Error("Tune to NaN: got no error")
-				}
-				s := th.Stats()
-				equal(t, "Ratio moves with MinimumRate", s.Ratio, s.MinimumRate+1)
-				times(2, th, throttle.Priority(i%4), []error{nil, errBusy}[i%2])
-			}
-		})
-	}
-	wg.Wait()
-	for p, got := range th.Stats().Priorities {
-		equal(t, "calls, admitted or shed", got.Ended.Sum()+got.Shed.Sum(), uint64(tuners/4*changes*2))
-		equal(t, throttle.Priority(p).String()+" in flight", got.InFlight, 0)
-	}
-}
-
 func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
 	th := shedding(t, throttle.Config{})
 	stop := make(chan struct{})
@@ -125,21 +77,4 @@ func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
 	wg.Wait()
 	err := th.Do(context.Background(), throttle.High, returns(errBusy))
 	equal(t, "sheds in Enforce", errors.Is(err, throttle.ErrShed), true)
-}
-
-// TestOverride_isAboveTheCode until it ends. Group.Tune and Tune change what is below it.
-func TestOverride_isAboveTheCode(t *testing.T) {
-	g := newGroup(t, func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
-			equal(t, "Override", th.Override(throttle.SourceHTTP, throttle.Patch{Mode: new(throttle.ModeOff)}), nil)
-		}}}
-	}, throttle.GroupConfig{})
-	equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeShadow), Ratio: new(5.0)}), nil)
-	th := member(t, g, "a")
-	now, code := th.Tuning()
-	equal(t, "in force", now, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeOff})
-	equal(t, "of the code", code, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeShadow})
-	equal(t, "Stats", th.Stats().Mode, throttle.ModeOff)
-	equal(t, "end of the override", th.Override(throttle.SourceHTTP, throttle.Patch{}), nil)
-	equal(t, "after the override", th.Stats().Mode, throttle.ModeShadow)
 }
