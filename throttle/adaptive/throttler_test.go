@@ -36,20 +36,6 @@ func fixedRand(seed uint64) func() float64 {
 	return rand.New(rand.NewPCG(seed, seed)).Float64
 }
 
-func TestLetThroughRequestsCountWhenTheyAreRegistered(t *testing.T) {
-	th := newThrottler(t, 0.999)
-	th.Throttled()
-	before := th.Stats()
-	for range 100 {
-		if th.ShouldThrottle() {
-			t.Fatal("ShouldThrottle() = true at a draw of 0.999")
-		}
-	}
-	if got := th.Stats(); got != before {
-		t.Errorf("Stats() = %+v after decisions alone, want %+v", got, before)
-	}
-}
-
 func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 	paddings, durations := []float64{1, 8, 100}, 100
 	if testing.Short() {
@@ -228,30 +214,5 @@ func TestWindowForgets(t *testing.T) {
 	outside.Throttled()
 	if !outside.ShouldThrottle() {
 		t.Error("outside again: want the refusal to count")
-	}
-}
-
-// TestKeepsAnOverloadedBackendServing sends five times the capacity, with and without a throttler. What is served is
-// counted in the second of two minutes.
-func TestKeepsAnOverloadedBackendServing(t *testing.T) {
-	const capacity, load = 40, 5 * 40
-	for _, throttled := range []bool{false, true} {
-		clock := throttletest.NewClock(time.Unix(0, 0))
-		backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: clock.Now}))
-		th := mustNew(t, adaptive.Config{Now: clock.Now, Rand: fixedRand(7)})
-		before := uint64(0)
-		for i := range 120 * load {
-			if i == 60*load {
-				before = backend.Served()
-			}
-			clock.Advance(time.Second / load)
-			if !throttled || !th.ShouldThrottle() {
-				th.RegisterBackendResponse(backend.Call(t.Context()) != nil)
-			}
-		}
-		served := float64(backend.Served()-before) / (60 * capacity)
-		if throttled && served < 0.85 || !throttled && served > 0.6 {
-			t.Errorf("throttled %v: %.3f of the capacity was served, want more than 0.85, or less than 0.6", throttled, served)
-		}
 	}
 }

@@ -45,6 +45,15 @@ func TestNewBackend_validates(t *testing.T) {
 			}
 		}
 	}
+	b, _ := newBackend(t, config{Capacity: 10})
+	for _, capacity := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 2e9} {
+		if err := b.SetCapacity(capacity); err == nil {
+			t.Errorf("SetCapacity(%v): got no error", capacity)
+		}
+	}
+	if err := b.SetLatency(-1); err == nil || calls(t, b, 10) != 1 {
+		t.Errorf("SetLatency(-1): got error %v, or the capacity has changed", err)
+	}
 	_, err := throttletest.NewBackend(config{Capacity: -1, RejectionCost: -1, Latency: -1})
 	if lines := strings.Count(fmt.Sprint(err), "\n") + 1; lines != 3 {
 		t.Errorf("every field is invalid: got %v, want three lines", err)

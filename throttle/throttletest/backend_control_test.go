@@ -2,7 +2,6 @@ package throttletest_test
 
 import (
 	"errors"
-	"math"
 	"sync"
 	"testing"
 	"time"
@@ -35,21 +34,6 @@ func TestSetCapacityTakesEffectAtOnce(t *testing.T) {
 	set(0)
 	if got := calls(t, b, 1000); got != 1000 {
 		t.Errorf("without a limit: %d of 1000 calls", got)
-	}
-}
-
-func TestSettersRefuseBadValues(t *testing.T) {
-	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 10})
-	for _, capacity := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 2e9} {
-		if err := b.SetCapacity(capacity); err == nil {
-			t.Errorf("SetCapacity(%v) gave no error", capacity)
-		}
-	}
-	if err := b.SetLatency(-1); err == nil {
-		t.Error("SetLatency(-1ns) gave no error")
-	}
-	if got := calls(t, b, 10); got != 1 {
-		t.Errorf("%d calls served after refused settings, want 1 as before", got)
 	}
 }
 

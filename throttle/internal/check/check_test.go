@@ -8,25 +8,14 @@ import (
 	"time"
 )
 
-func TestDefault(t *testing.T) {
-	if got := Default(0, 2); got != 2 {
-		t.Errorf("Default(0, 2) = %d", got)
-	}
-	if got := Default(time.Second, time.Minute); got != time.Second {
-		t.Errorf("Default(1s, 1m) = %v", got)
-	}
-}
-
 func TestWithin(t *testing.T) {
-	for _, value := range []float64{0.99, 2.01, math.NaN(), math.Inf(1)} {
-		if Within(value, 1, 2) {
-			t.Errorf("%v is within 1 and 2", value)
+	for value, want := range map[float64]bool{0.99: false, 1: true, 1.5: true, 2: true, 2.01: false, math.NaN(): false, math.Inf(1): false} {
+		if got := Within(value, 1, 2); got != want {
+			t.Errorf("%v within 1 and 2: got %v want %v", value, got, want)
 		}
 	}
-	for _, value := range []float64{1, 1.5, 2} {
-		if !Within(value, 1, 2) {
-			t.Errorf("%v is not within 1 and 2", value)
-		}
+	if Default(0, 2) != 2 || Default(3, 2) != 3 {
+		t.Error("Default: want 2 for 0, and other values as they are")
 	}
 }
 

@@ -59,9 +59,11 @@ func (r *rig) decide(stripe int) (p float64, shed bool) {
 }
 
 // count records a call that ended now.
-func (r *rig) count(stripe, column int) {
-	if r.Due(r.now) {
-		r.Roll(r.now)
+func (r *rig) count(stripe, column int) { r.countAt(r.now, stripe, column) }
+
+func (r *rig) countAt(now time.Duration, stripe, column int) {
+	if r.Due(now) {
+		r.Roll(now)
 	}
 	r.w.Row(stripe, 0)[column].Add(1)
 	switch column {
@@ -274,16 +276,7 @@ func TestCache_parallel(t *testing.T) {
 				if column == window.Accepted && dice.IntN(2) == 0 {
 					column = window.Rejected
 				}
-				if r.Due(now) {
-					r.Roll(now)
-				}
-				r.w.Row(stripe, 0)[column].Add(1)
-				switch column {
-				case window.Rejected:
-					r.NoteRejected(stripe)
-				case window.Shed:
-					r.NoteRefused()
-				}
+				r.countAt(now, stripe, column)
 			}
 		})
 	}

@@ -137,9 +137,3 @@ func TestWordsAreNotAllocated(t *testing.T) {
 		}
 	}
 }
-
-func TestHighBytesAreUnknown(t *testing.T) {
-	if got := throttle.Mode(255).String(); got != "mode(255)" {
-		t.Errorf("String of Mode(255): got %q want mode(255)", got)
-	}
-}

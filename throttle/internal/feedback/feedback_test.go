@@ -112,20 +112,6 @@ func TestState_settles(t *testing.T) {
 	}
 }
 
-// TestState_slowServer has a server whose policy takes the mean of two seconds, as Tiered does. That adds a
-// second to the delay: the loop swings at first, and settles.
-func TestState_slowServer(t *testing.T) {
-	for _, demand := range []float64{2, 10} {
-		m := newModel(demand, 100*time.Millisecond, 2*time.Second)
-		m.run(15*time.Second, nil)
-		low, high := 1.0, 0.0
-		m.run(10*time.Second, func(client, _ float64) { low, high = min(low, client), max(high, client) })
-		if need := 1 - 1/demand; high-low > 0.1 || high > need+0.1*(1-need) || low < 0.8*need {
-			t.Errorf("load %v: the probability is %.3f to %.3f, want about %.3f", demand, low, high, need)
-		}
-	}
-}
-
 // TestState_replicas has three replicas behind a host, one of which sheds nearly all of its calls. The
 // client must not shed those of the others for it.
 func TestState_replicas(t *testing.T) {
@@ -249,6 +235,23 @@ func TestState_bounds(t *testing.T) {
 		if p := m.Probability(m.now); p != [MaxPriorities]float64{} {
 			t.Errorf("the clock has jumped back: got %v", p)
 		}
+	}
+}
+
+// TestState_shadow wants what the server says, because nothing changes that.
+func TestState_shadow(t *testing.T) {
+	m := newModel(1, 0, 0)
+	for range 2000 {
+		m.now += tick
+		m.counts[0].Answers += 100
+		m.counts[0].Full += 80
+		m.Add(true, &[MaxPriorities]float64{0.8}, 1, m.now)
+		if m.Due(m.now) {
+			m.Update(&m.counts, m.now, true)
+		}
+	}
+	if p := m.Probability(m.now)[0]; math.Abs(p-0.8) > 0.01 {
+		t.Errorf("got %.3f want 0.8", p)
 	}
 }
 
