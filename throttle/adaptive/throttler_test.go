@@ -31,34 +31,6 @@ func repeat(n int, f func()) {
 	}
 }
 
-// fixedRand returns draws that are the same every time, for one goroutine.
-func fixedRand(seed uint64) func() float64 {
-	return rand.New(rand.NewPCG(seed, seed)).Float64
-}
-
-func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
-	paddings, durations := []float64{1, 8, 100}, 100
-	if testing.Short() {
-		paddings, durations = []float64{8}, 40
-	}
-	for _, padding := range paddings {
-		clock := throttletest.NewClock(time.Unix(0, 0))
-		th := mustNew(t, adaptive.Config{RequestsPadding: padding, Now: clock.Now, Rand: fixedRand(1)})
-		repeat(600, th.Throttled)
-		sent := 0.0
-		for range durations * 600 { // of an outage, 20 calls a second
-			clock.Advance(50 * time.Millisecond)
-			if !th.ShouldThrottle() {
-				sent++
-				th.Throttled()
-			}
-		}
-		if got := sent / float64(durations); got < 0.8*padding || got > 1.2*padding {
-			t.Errorf("padding %v: %v calls per Duration went out, want about as many", padding, got)
-		}
-	}
-}
-
 func TestNilAndZeroThrottlerThrottleAndCountNothing(t *testing.T) {
 	for name, th := range map[string]*adaptive.Throttler{"nil": nil, "zero": {}} {
 		t.Run(name, func(t *testing.T) {
