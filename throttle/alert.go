@@ -74,7 +74,6 @@ func (e PolicyEvent) String() string {
 	return fmt.Sprintf("%s: %v", fullName(e.Throttle), e.After)
 }
 
-// stateOf returns a stance as a state.
 func (t *Throttle) stateOf(s *stance) PolicyState {
 	if t.monitor == nil {
 		return PolicyState{}

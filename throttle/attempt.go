@@ -151,7 +151,6 @@ func (a *attempt) shed() error {
 	return t.shedErrs[causeOf(a.decision)][a.priority]
 }
 
-// callShedHook calls the Shed hook.
 func (a *attempt) callShedHook() {
 	a.observed = true
 	if h := a.throttle.hooks.Shed; h != nil {

@@ -28,7 +28,6 @@ func (a *attempt) endAbandoned() {
 	}
 }
 
-// recordPanic records a panic in the function or in the fallback, and ends the attempt.
 func (a *attempt) recordPanic() {
 	defer a.finish(ErrPanicked)
 	switch a.stage {

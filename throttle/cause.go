@@ -46,7 +46,6 @@ func (c *Cause) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(c, text, CauseOwn, CauseTold)
 }
 
-// causeOf returns the cause in a packed decision.
 func causeOf(d decision.Packed) Cause {
 	switch {
 	case !d.Has(causedAbove | causedLimit | causedProcessor | causedTold):

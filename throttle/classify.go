@@ -29,10 +29,8 @@ const (
 // certain: see [MarkOverloaded]. The call counts as [Rejected]; [PriorityStats].Overloaded counts it too.
 const Overloaded Outcome = numOutcomes
 
-// isClassified reports whether o is an outcome that a classifier may return.
 func (o Outcome) isClassified() bool { return o < Shed || o == Overloaded }
 
-// counted returns the outcome that is counted.
 func (o Outcome) counted() Outcome {
 	if o == Overloaded {
 		return Rejected

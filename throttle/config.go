@@ -161,7 +161,6 @@ func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, ModeEnforce
 // words, and does not change m.
 func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, ModeEnforce, ModeOff) }
 
-// withDefaults returns a copy with every default filled in.
 func (c Config) withDefaults() Config {
 	c.Priorities = check.Default(c.Priorities, StandardPriorities)
 	c.Ratio = check.Default(c.Ratio, defaultRatio)
@@ -205,7 +204,6 @@ func (c *Config) validate() error {
 	return e.Err()
 }
 
-// tuning returns the settings that Tune changes.
 func (c *Config) tuning() Tuning {
 	return Tuning{
 		Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode, Background: c.Background,
@@ -214,5 +212,4 @@ func (c *Config) tuning() Tuning {
 	}
 }
 
-// above is the smallest number above x.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }

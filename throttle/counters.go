@@ -52,7 +52,6 @@ type outcomeCounters struct {
 	_        [128 - (numTables+1)*8]byte
 }
 
-// count adds one call to a table.
 func (c *outcomeCounters) count(which table, priorities int, p Priority, o Outcome, f Fault) {
 	byPriority := c.tables[which].Load()
 	if byPriority == nil {
@@ -103,7 +102,6 @@ func (c *outcomeCounters) addTo(totals *Totals, which table, p Priority) {
 	}
 }
 
-// first returns the number of calls in the first column of a table.
 func (c *outcomeCounters) first(which table, p Priority) uint64 {
 	var totals Totals
 	c.addTo(&totals, which, p)

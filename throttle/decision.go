@@ -15,7 +15,6 @@ const (
 	aboveShare                  // the tenant takes more than its share
 )
 
-// computeDecisions computes the packed decision of each priority.
 func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packed) {
 	tuning := t.tuning.Load()
 	t.updateReceived(r.Ever, tuning.Mode)

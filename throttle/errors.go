@@ -74,7 +74,6 @@ func (e *ShedError) Is(target error) bool { return target == ErrShed }
 // shedding.
 func (e *ShedError) Temporary() bool { return false }
 
-// replacedShedError is Config.ShedErr as a ShedError.
 type replacedShedError struct {
 	shed *ShedError
 	err  error
@@ -131,7 +130,6 @@ func (e *rejectedError) Unwrap() error { return e.err }
 // MarkedRejected shows the mark to package breaker.
 func (e *rejectedError) MarkedRejected() {}
 
-// unmark removes the outermost mark of err.
 func unmark(err error) error {
 	if mark, ok := err.(*rejectedError); ok {
 		return mark.err

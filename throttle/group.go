@@ -195,7 +195,6 @@ func (g *Group) All() iter.Seq2[string, *Throttle] {
 	}
 }
 
-// all returns the members, the last used first.
 func (g *Group) all() []*Throttle {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -107,7 +107,6 @@ func describe(what string, t *Throttle, p Priority, format string, details ...an
 	return fmt.Sprintf("%s: %s %v call", fullName(t), what, p) + fmt.Sprintf(format, details...)
 }
 
-// fullName returns the name of a throttle, and its key in a group.
 func fullName(t *Throttle) string {
 	if t.Key() == "" {
 		return t.Name()

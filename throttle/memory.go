@@ -26,7 +26,6 @@ func (m *monitor) remember(o *observation) {
 	}
 }
 
-// setMark marks the begin of what will be remembered.
 func (m *monitor) setMark(o *observation) {
 	m.mark, m.markAt = new(tierTotals), m.at
 	copy(m.mark[:], o.totals)

@@ -144,7 +144,6 @@ func (m *monitor) calm(open bool) {
 	m.memory, m.mark = nil, nil
 }
 
-// startBlock begins a block of time.
 func (m *monitor) startBlock() { m.blockAt, m.blockEver = m.at, m.ever }
 
 // setRatios sets the background, and the ratios that depend on it.
@@ -159,7 +158,6 @@ func (m *monitor) setRatios() {
 	m.rise.distinguish(m.background+usualRise, m.background+overloadRise)
 }
 
-// sum adds answers to the likelihoods.
 func (m *monitor) sum(fresh window.Counts) {
 	if m.rise.sum == 0 {
 		m.riseAt, m.riseEver = m.at, m.ever.Minus(fresh)
@@ -169,7 +167,6 @@ func (m *monitor) sum(fresh window.Counts) {
 	m.full.add(window.Counts{Accepted: fresh.Accepted + fresh.Rejected - fresh.Full, Rejected: fresh.Full})
 }
 
-// watch begins an alert, or stays quiet.
 func (m *monitor) watch(o *observation) {
 	sum := &o.span
 	full := float64(fullLimit)

@@ -65,7 +65,6 @@ func (p Patch) then(later Patch) Patch {
 	}
 }
 
-// latest returns a copy of later, or before if later is nil.
 func latest[V any](before, later *V) *V {
 	if later == nil {
 		return before

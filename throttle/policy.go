@@ -49,13 +49,11 @@ func (p Policy) MarshalText() ([]byte, error) { return enum.Marshal(p, Tiered, S
 // words, and does not change p.
 func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, text, Tiered, SRE) }
 
-// estimate is the result of a policy for one priority.
 type estimate struct {
 	probability float64 // of shedding the next call: from 0 to decision.Largest
 	cause       Cause
 }
 
-// estimate computes the estimates of the policy for the window.
 func (t *Throttle) estimate(r window.Reading, u *Tuning, s *stance, estimates []estimate) {
 	if t.policy == Tiered {
 		terms := terms{k: u.Ratio, target: t.target, padding: u.padding(t.span), queue: t.queue(), spares: t.sparesTenants()}

@@ -92,7 +92,6 @@ type callContext struct {
 	prioritized bool
 }
 
-// callKey is the key of a callContext.
 type callKey struct{}
 
 func (c *callContext) Value(key any) any {
@@ -129,7 +128,6 @@ func PriorityFromContext(ctx context.Context, def Priority) Priority {
 	return def
 }
 
-// priorityOr returns the priority, or def if there is none.
 func (c *callContext) priorityOr(def Priority) Priority {
 	if c.prioritized {
 		return c.priority

@@ -62,7 +62,6 @@ func (l *processorLog) look() ProcessorStats {
 	return s
 }
 
-// logBegin logs the begin of an episode.
 func (l *processorLog) logBegin() {
 	l.mu.Lock()
 	s, shed := l.look(), l.shed

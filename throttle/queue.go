@@ -29,7 +29,6 @@ type queue struct {
 	length float64 // if found: the open calls for each one that the backend accepts in T
 }
 
-// queue returns the state of the calls that wait inside the backend.
 func (t *Throttle) queue() queue {
 	w := t.watch.Load()
 	switch {

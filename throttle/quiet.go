@@ -37,14 +37,12 @@ func newBlock(c *window.Counts, length time.Duration) block {
 	return block{length.Seconds(), requests(c), doubts(c), answersOf(c)}
 }
 
-// add adds a block to the quiet time.
 func (q *quietTime) add(b block) {
 	copy(q.blocks[:], q.blocks[1:])
 	q.blocks[maxBlocks-1] = b
 	q.known = min(maxBlocks, q.known+1)
 }
 
-// replace makes b the whole quiet time.
 func (q *quietTime) replace(b block) {
 	for range maxBlocks {
 		q.add(b)

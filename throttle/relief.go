@@ -33,7 +33,6 @@ type relief struct {
 	attempts       int
 }
 
-// add adds the answers of a bucket.
 func (r *relief) add(fresh, span *window.Counts) {
 	if fresh.Rejected == 0 {
 		r.worked += fresh.Accepted

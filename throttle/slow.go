@@ -128,7 +128,6 @@ func (t *Throttle) accepted() (sums [MaxPriorities]window.Counts) {
 	return sums
 }
 
-// allAccepted returns the number of calls that the backend has accepted.
 func (t *Throttle) allAccepted() uint64 {
 	accepted := t.accepted()
 	return window.Sum(accepted[:t.priorities]).Accepted
@@ -239,7 +238,6 @@ func (t *Throttle) look() (w *watch, now time.Duration) {
 	return w, now
 }
 
-// state returns the state of the watch.
 func (w *watch) state(now time.Duration, gate Mode) SlowStats {
 	s := SlowStats{Slow: w.slow, Gate: gate}
 	if w.learner != nil {

@@ -29,7 +29,6 @@ func sre(tiers []window.Counts, k, padding float64, estimates []estimate) {
 	}
 }
 
-// sreProbability is the formula alone.
 func sreProbability(requests, accepts, k, padding float64) float64 {
 	return min(max(0, (requests-k*accepts)/(requests+padding)), decision.Largest)
 }

@@ -81,7 +81,6 @@ func (s *PriorityStats) Merge(other *PriorityStats, open bool) {
 	}
 }
 
-// mergeState adds the present state of an open throttle.
 func (s *PriorityStats) mergeState(other *PriorityStats) {
 	if other.Probability > s.Probability {
 		s.Probability, s.Cause = other.Probability, other.Cause
@@ -197,7 +196,6 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	ps.InFlight = int64(ps.Admitted - ended + answered)
 }
 
-// fillSlow adds what Config.Slow did.
 func (t *Throttle) fillSlow(ps *PriorityStats, w *watch) {
 	p := ps.Priority
 	if totals := t.slowTotals.Load(); totals != nil {

@@ -91,7 +91,6 @@ func (t *Throttle) newTenantTable() *fairness.Table {
 	return t.tenants.table.Load()
 }
 
-// fillTenants adds the state of the tenants.
 func (t *Throttle) fillTenants(priorities []PriorityStats) {
 	table := t.tenants.table.Load()
 	if table == nil {

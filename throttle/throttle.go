@@ -123,7 +123,6 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 	return t, nil
 }
 
-// valid reports whether t was created by New.
 func (t *Throttle) valid() bool { return t != nil && t.window != nil }
 
 // Must returns value, or panics if err is not nil. It is for the constructors of this module, such

@@ -81,7 +81,6 @@ const (
 	sparing
 )
 
-// verdict is what a trial has found.
 type verdict uint8
 
 const (
@@ -189,7 +188,6 @@ func cautiousRatio(c *window.Counts) float64 {
 // doubts returns the rejections of which the backend did not say that it is full.
 func doubts(c *window.Counts) float64 { return float64(c.Rejected - c.Full) }
 
-// doubtful returns the ratio of the doubts.
 func doubtful(c *window.Counts) float64 { return doubts(c) / max(1, answersOf(c)) }
 
 func plus(a, b *window.Counts) window.Counts {

@@ -37,7 +37,6 @@ func (t *Throttle) Override(source Source, p Patch) error {
 	return t.retune(func() error { return t.tuning.Override(int(source), p) })
 }
 
-// retune changes settings and applies them.
 func (t *Throttle) retune(change func() error) error {
 	if !t.valid() {
 		return errNil
@@ -67,7 +66,6 @@ func (t *Throttle) Tuning() (inForce, code Tuning) {
 	return s.Now, s.Code
 }
 
-// validate records the errors of the values.
 func (u *Tuning) validate(e *check.Errors) {
 	e.Want(check.Within(u.Ratio, above(1), maxRatio), "Ratio", u.Ratio, "more than 1, at most 1e6")
 	e.Want(check.Within(u.MinimumRate, above(0), maxMinimumRate), "MinimumRate", u.MinimumRate, "more than 0, at most 1e9")

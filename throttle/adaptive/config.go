@@ -45,7 +45,6 @@ type Config struct {
 	Rand func() float64
 }
 
-// withDefaults returns a copy whose zero fields are replaced by their defaults.
 func (c Config) withDefaults() Config {
 	c.Duration = check.Default(c.Duration, defaultDuration)
 	c.Bins = check.Default(c.Bins, defaultBins)
@@ -54,7 +53,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate returns an error for every invalid field of a Config with defaults.
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "adaptive: Config"}
 	e.Want(check.Within(c.Duration, minDuration, maxDuration), "Duration", c.Duration, "1s to 1h")

@@ -125,7 +125,6 @@ func (t *Throttler) Stats() Stats {
 	return Stats{Probability: t.probability(span[0]), Window: countsOf(span[0]), Total: countsOf(ever[0])}
 }
 
-// register counts the result of a call, at the present time.
 func (t *Throttler) register(column int) {
 	if t == nil || t.window == nil {
 		return
@@ -153,12 +152,10 @@ func (t *Throttler) elapsed() time.Duration {
 	return t.now().Sub(t.base)
 }
 
-// computeDecision computes the probability with which calls are throttled until the next refresh.
 func (t *Throttler) computeDecision(r window.Reading, decisions []decision.Packed) {
 	decisions[0] = decision.Pack(t.probability(r.Span[0]), 0)
 }
 
-// probability returns the probability for the counts of a window.
 func (t *Throttler) probability(c window.Counts) float64 {
 	return throttleProbability(float64(c.Requests()), float64(c.Accepted), t.ratio, t.padding)
 }

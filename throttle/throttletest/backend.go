@@ -45,7 +45,6 @@ type BackendConfig struct {
 	Now func() time.Time
 }
 
-// validate returns an error for every invalid field.
 func (c *BackendConfig) validate() error {
 	e := check.Errors{Owner: "throttletest: BackendConfig"}
 	e.Want(validCapacity(c.Capacity), "Capacity", c.Capacity, wantCapacity)
@@ -181,7 +180,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// elapsed returns the time since NewBackend.
 func (b *Backend) elapsed() time.Duration {
 	if b.now == nil {
 		return time.Since(b.base)

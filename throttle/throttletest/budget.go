@@ -46,7 +46,6 @@ func (b *budget) resize(now time.Duration, capacity float64) {
 	}
 }
 
-// refill adds the work of the time since the last refill.
 func (b *budget) refill(now time.Duration) {
 	if now <= b.at {
 		return
@@ -55,5 +54,4 @@ func (b *budget) refill(now time.Duration) {
 	b.at = now
 }
 
-// most returns the most work that the budget can hold.
 func (b *budget) most() float64 { return max(1, burst*b.capacity) }

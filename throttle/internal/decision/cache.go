@@ -220,7 +220,6 @@ func (c *Cache) refreshAfterEvents() {
 	c.refreshAndUnlock()
 }
 
-// events returns the number of events on all stripes.
 func (c *Cache) events() (sum uint64) {
 	for i := range c.stripes {
 		sum += c.stripes[i].events.Load()

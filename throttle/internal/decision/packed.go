@@ -34,7 +34,6 @@ func (p Packed) Is(probability float64) Packed {
 // Sheds reports whether a draw is to shed the call.
 func (p Packed) Sheds(draw uint64) bool { return draw < p.units() }
 
-// units returns the probability in units of 1/scale.
 func (p Packed) units() uint64 { return uint64(p) >> flagBits }
 
 // draw returns a random number less than scale. No two events of a stripe have the same number. So

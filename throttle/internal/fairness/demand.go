@@ -103,7 +103,6 @@ func (d *demand) sample(count uint64) uint64 {
 	return fewest
 }
 
-// calls returns the calls of a cell, in units.
 func (d *demand) calls(v, at uint64) float64 {
 	age := d.age(v, at)
 	return float64(v&maxCount) * d.fades[0][age%numFades] * d.fades[1][age/numFades%numFades]
@@ -118,7 +117,6 @@ func (d *demand) age(v, at uint64) uint64 {
 	return age
 }
 
-// smallest returns the cell with the fewest calls.
 func (d *demand) smallest(set *[ways]atomic.Uint64, at uint64) *atomic.Uint64 {
 	least, found := math.Inf(1), 0
 	for i := range set {

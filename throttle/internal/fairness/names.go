@@ -57,7 +57,6 @@ func (n *names) of(id uint32) *name {
 	return nil
 }
 
-// wanted reports whether keys are kept.
 func (n *names) wanted() bool { return n.list.Load() != nil }
 
 // note keeps the key of a call, if its tenant is looked at.

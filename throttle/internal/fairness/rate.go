@@ -19,7 +19,6 @@ func bucketOf(x float64, coin uint64) int {
 	return max(0, min(int(bits>>bucketShift)-firstBucket, numBuckets-1))
 }
 
-// demandOf returns the demand of a bucket.
 func demandOf(bucket int) float64 {
 	return math.Float64frombits(uint64(bucket+firstBucket) << bucketShift)
 }

@@ -17,7 +17,6 @@ const (
 	idle = 600
 )
 
-// shares computes the fair rate of each row.
 type shares struct {
 	rows, stripes int
 	fresh         []atomic.Uint32 // calls since the last tick, by stripe, row and bucket
@@ -48,7 +47,6 @@ func (s *shares) add(row, stripe int, x float64, calls, coin uint64) {
 	s.fresh[(stripe%s.stripes*s.rows+row)*numBuckets+bucketOf(x, coin)].Add(uint32(calls))
 }
 
-// isFor reports whether the fair rate is for the share p.
 func (r *rate) isFor(p float64) bool { return r.shed.Load() == math.Float64bits(p) }
 
 // rate returns the fair rate of a row; 0 if it is not known.

@@ -171,7 +171,6 @@ func (t *Table) Rows(now time.Duration) []Row {
 	return rows
 }
 
-// fnv is a hash without a seed.
 func fnv(key string) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for i := range len(key) {

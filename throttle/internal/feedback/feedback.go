@@ -216,7 +216,6 @@ func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shad
 	}
 }
 
-// level returns the next level of a priority.
 func (s *State) level(p int, now time.Duration, dt float64, shadow bool) float64 {
 	f, x := &s.fresh, s.levels[p]
 	switch {

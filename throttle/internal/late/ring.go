@@ -214,7 +214,6 @@ func (r *Ring) writeOff(last int64, f *Found) {
 	r.oldSwept = max(r.oldSwept, last)
 }
 
-// lose writes off late calls.
 func (r *Ring) lose(old int64, row int, n int64, f *Found) {
 	f.Lost[row] += n
 	f.Booked[row] += n - r.endLate(row, n)
@@ -230,10 +229,8 @@ func (r *Ring) endLate(row int, n int64) (booked int64) {
 	return r.ended[row]/perBooking - before/perBooking
 }
 
-// oldSlot returns the slot of late calls for the calls of a slot.
 func (r *Ring) oldSlot(slot int64) int64 { return int64(time.Duration(slot) * r.width / r.oldWidth) }
 
-// oldCount adds n late calls to a slot of late calls.
 func (r *Ring) oldCount(old int64, row int, n int64) {
 	r.old[old%int64(len(r.old))][row] += n
 	r.late += n

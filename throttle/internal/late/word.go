@@ -7,10 +7,8 @@ import "sync/atomic"
 
 func wordOf(epoch, calls uint32) uint64 { return uint64(epoch)<<32 | uint64(calls) }
 
-// epoch returns the epoch of a slot.
 func epoch(slot int64) uint32 { return uint32(slot / slots) }
 
-// word returns the word of a slot.
 func (r *Ring) word(stripe, row int, slot int64) *atomic.Uint64 {
 	return &r.words[(stripe+1)*r.stride+(int(slot%slots)-slots)*r.rows+row]
 }

@@ -29,7 +29,6 @@ type useTimes [stripes]struct {
 	at atomic.Int64
 }
 
-// last returns the time of the last use.
 func (u *useTimes) last() int64 {
 	var last int64
 	for i := range u {
@@ -38,5 +37,4 @@ func (u *useTimes) last() int64 {
 	return last
 }
 
-// pick returns the stripe of the goroutine.
 func pick() int { return window.PickOf(stripes) }

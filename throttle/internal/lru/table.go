@@ -27,7 +27,6 @@ func (t *table[V]) bucket(key string) *atomic.Pointer[entry[V]] {
 	return &t.buckets[maphash.String(t.seed, key)&uint64(len(t.buckets)-1)]
 }
 
-// find returns the entry with key, or nil.
 func (t *table[V]) find(key string) *entry[V] {
 	e := t.bucket(key).Load()
 	for e != nil && e.key != key {
@@ -36,14 +35,12 @@ func (t *table[V]) find(key string) *entry[V] {
 	return e
 }
 
-// insert adds a entry whose key is not in the table.
 func (t *table[V]) insert(e *entry[V]) {
 	first := t.bucket(e.key)
 	e.next.Store(first.Load())
 	first.Store(e)
 }
 
-// remove removes a entry of the table.
 func (t *table[V]) remove(e *entry[V]) {
 	link := t.bucket(e.key)
 	for link.Load() != e {

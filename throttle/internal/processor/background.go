@@ -94,7 +94,6 @@ func (b *background) look(wait, dt float64) float64 {
 	return b.looked
 }
 
-// next begins the next look.
 func (b *background) next(found float64) {
 	b.before, b.least, b.sum, b.looked = found, math.Inf(1), 0, 0
 }

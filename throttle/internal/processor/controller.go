@@ -177,7 +177,6 @@ func (c *Controller) calms(dt float64) bool {
 	return c.calm > calmTime
 }
 
-// begins reports whether an overload begins.
 func (c *Controller) begins(dt float64) bool {
 	if c.err <= 0 {
 		c.above = 0

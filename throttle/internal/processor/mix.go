@@ -15,7 +15,6 @@ type mix struct {
 	drop  [MaxPriorities]float64
 }
 
-// add adds the calls of a tick.
 func (m *mix) add(calls *[MaxPriorities]uint64, dt float64) {
 	fade := math.Exp(-dt / mixMemory)
 	for p, n := range calls {
@@ -24,7 +23,6 @@ func (m *mix) add(calls *[MaxPriorities]uint64, dt float64) {
 	m.time = m.time*fade + dt
 }
 
-// rate returns the calls per second.
 func (m *mix) rate() float64 {
 	if m.time == 0 {
 		return 0

@@ -21,7 +21,6 @@ type pace struct {
 	wasBusy bool
 }
 
-// add adds a tick.
 func (p *pace) add(r *Reading) {
 	dt, busy := r.Elapsed.Seconds(), r.Runnable > 0
 	if busy && p.wasBusy {
