@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 // pair is a throttle and its twin, with the same time and the same dice, one enforcing and one in the shadow.
 type pair struct {
-	*watch
+	*throttletest.Clock
 	enforce, shadow *throttle.Throttle
 	shed            [2][]bool // what each has been told to shed, call by call
 }
 
 func newPair(t *testing.T, seed uint64) *pair {
-	p := &pair{watch: watchFrom(newYear(2026))}
+	p := &pair{Clock: throttletest.NewClock(newYear(2026))}
 	twin := func(i int, mode throttle.Mode) *throttle.Throttle {
 		return build(t, throttle.Config{
-			Mode: mode, Now: p.now, Rand: rand.New(rand.NewPCG(seed, seed)).Float64, Window: 10 * time.Second,
+			Mode: mode, Now: p.Now, Rand: rand.New(rand.NewPCG(seed, seed)).Float64, Window: 10 * time.Second,
 			Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) {
 				p.shed[i][len(p.shed[i])-1] = true
 				equal(t, "ShedEvent.Shadow", e.Shadow, mode == throttle.ModeShadow)
@@ -47,7 +48,7 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 	highest, shed := 0.0, 0
 	calls := sized(20_000, 4000)
 	for i := range calls {
-		p.advance(time.Duration(dice.IntN(int(4 * time.Millisecond))))
+		p.Advance(time.Duration(dice.IntN(int(4 * time.Millisecond))))
 		failing := 0.9 * float64(10*i/calls%2) // storms come and go
 		var end error
 		if dice.Float64() < failing {
@@ -87,7 +88,7 @@ func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
 	for _, from := range modes {
 		for _, to := range modes {
 			t.Run(from.String()+" to "+to.String(), func(t *testing.T) {
-				th := build(t, throttle.Config{Mode: from, Rand: unlucky, Now: watchFrom(newYear(2026)).now})
+				th := build(t, throttle.Config{Mode: from, Rand: unlucky, Now: throttletest.NewClock(newYear(2026)).Now})
 				times(1000, th, throttle.High, errBusy) // time stands still: no bucket ends
 				for _, mode := range []throttle.Mode{to, from, to} {
 					setMode(t, th, mode)

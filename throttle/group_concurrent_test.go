@@ -17,39 +17,32 @@ import (
 func TestManyGoroutinesShareAGroup(t *testing.T) {
 	var r register
 	g := newGroup(t, r.config, throttle.GroupConfig{Max: 100})
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(i), 64))
-			for range sized(100, 30) {
-				th, err := g.Get(fmt.Sprint("host-", dice.IntN(2000)))
-				if err != nil {
-					t.Errorf("Get: got error %v want nil", err)
-					return
-				}
-				equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
-				if n := g.Len(); n > 100 {
-					t.Errorf("Len: got %d want at most 100", n)
-				}
+	parallel(64, func(i int) {
+		dice := rand.New(rand.NewPCG(uint64(i), 64))
+		for range sized(100, 30) {
+			th, err := g.Get(fmt.Sprint("host-", dice.IntN(2000)))
+			if err != nil {
+				t.Errorf("Get: got error %v want nil", err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
+			if n := g.Len(); n > 100 {
+				t.Errorf("Len: got %d want at most 100", n)
+			}
+		}
+	})
 	equal(t, "Len", g.Len(), 100)
 	r.wantOpen(t, 100)
-	for i := range 16 {
-		wg.Go(func() {
-			for n := range 50 {
-				if th, err := g.Get(fmt.Sprint(i, n)); (th == nil) != (err != nil) {
-					t.Errorf("Get: got %v and error %v, want one of the two", th, err)
-				}
-				if i == 8 && n == 25 {
-					equal(t, "Close", g.Close(), nil)
-				}
+	parallel(16, func(i int) {
+		for n := range 50 {
+			if th, err := g.Get(fmt.Sprint(i, n)); (th == nil) != (err != nil) {
+				t.Errorf("Get: got %v and error %v, want one of the two", th, err)
 			}
-		})
-	}
-	wg.Wait()
+			if i == 8 && n == 25 {
+				equal(t, "Close", g.Close(), nil)
+			}
+		}
+	})
 	equal(t, "Len after Close", g.Len(), 0)
 	r.wantOpen(t, 0)
 }
@@ -98,11 +91,7 @@ func TestUsesOfManyGoroutinesCountByTheirTime(t *testing.T) {
 		}, throttle.GroupConfig{Max: rounds * keys})
 		for range 2 { // the second time all keys are there
 			for round := range rounds {
-				var wg sync.WaitGroup
-				for i := range keys {
-					wg.Go(func() { member(t, g, fmt.Sprint(round, i)) })
-				}
-				wg.Wait()
+				parallel(keys, func(i int) { member(t, g, fmt.Sprint(round, i)) })
 				time.Sleep(time.Microsecond)
 			}
 		}

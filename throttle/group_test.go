@@ -107,10 +107,9 @@ func TestABadConfigIsRefusedWithItsKey(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var r register
-			broken := true
+			bad.Hooks = r.config("").Hooks
 			g := newGroup(t, func(key string) throttle.Config {
-				if broken && key == "db\n7" {
-					bad.Hooks = r.config(key).Hooks
+				if key == "db\n7" {
 					return bad
 				}
 				return r.config(key)
@@ -126,7 +125,7 @@ func TestABadConfigIsRefusedWithItsKey(t *testing.T) {
 			equal(t, "closed although the Get failed", r.closed[0], idle)
 			r.wantOpen(t, 1)
 			equal(t, "the good one", member(t, g, "db-6"), good)
-			broken = false // the next Get asks again
+			bad = r.config("") // the next Get asks again
 			member(t, g, "db\n7")
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -84,17 +83,13 @@ func TestAGroupKeepsEachField(t *testing.T) {
 // TestManyTuneAGroupWhileItGrows: in the end all throttles have the same settings.
 func TestManyTuneAGroupWhileItGrows(t *testing.T) {
 	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for n := range sized(30, 10) {
-				ratio := float64(2 + 100*i + n)
-				equal(t, "Tune", g.Tune(throttle.Patch{Ratio: new(ratio), MinimumRate: new(ratio)}), nil)
-				member(t, g, fmt.Sprint(i, n%4))
-			}
-		})
-	}
-	wg.Wait()
+	parallel(16, func(i int) {
+		for n := range sized(30, 10) {
+			ratio := float64(2 + 100*i + n)
+			equal(t, "Tune", g.Tune(throttle.Patch{Ratio: new(ratio), MinimumRate: new(ratio)}), nil)
+			member(t, g, fmt.Sprint(i, n%4))
+		}
+	})
 	want := member(t, g, "later").Stats().Ratio
 	for key, th := range g.All() {
 		equal(t, "Ratio of "+key, th.Stats().Ratio, want)

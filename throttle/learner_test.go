@@ -129,9 +129,7 @@ func TestSlowAuto_neverWritesOffAsRejected(t *testing.T) {
 		low := tier(th, throttle.Low)
 		equal(t, "written off", low.Slow.WrittenOff, 5)
 		equal(t, "rejected", low.Window.Rejected, 0)
-		for _, call := range calls {
-			call.Done(nil)
-		}
+		endAll(calls)
 		equal(t, "open", th.Stats().Slow.Open+th.Stats().Slow.WrittenOff, 0)
 	})
 }

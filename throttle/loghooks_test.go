@@ -394,18 +394,14 @@ func TestLogHooks_parallel(t *testing.T) {
 		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 600)
 		l.sheds.Store(true)
-		var wg sync.WaitGroup
-		for i := range 64 {
-			wg.Go(func() {
-				for range 20 {
-					_ = l.Do(t.Context(), throttle.High, succeed)
-					if time.Sleep(100 * time.Millisecond); i == 0 {
-						l.Stats()
-					}
+		parallel(64, func(i int) {
+			for range 20 {
+				_ = l.Do(t.Context(), throttle.High, succeed)
+				if time.Sleep(100 * time.Millisecond); i == 0 {
+					l.Stats()
 				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 		equal(t, "lines while shedding", len(l.read()), 1)
 		_ = l.Close()
 		lines := l.read()

@@ -62,21 +62,6 @@ func TestAHealthyTierWithoutAnswersIsTakenForATenthRejected(t *testing.T) {
 	}
 }
 
-func TestNothingIsShedWhileEverythingIsAccepted(t *testing.T) {
-	bothPolicies(t, func(t *testing.T, policy Policy) {
-		l := newLab(t, 1, Config{Policy: policy})
-		for _, rate := range []float64{1, 1000, 3, 300} { // demand jumps
-			for p := range High + StandardPriorities {
-				o := &load{priority: p, every: perSecond(rate)}
-				l.run(10*time.Second, o)
-				if o.shed > 0 || l.RejectionProbability(p) != 0 {
-					t.Fatalf("%v at %v/s: %d shed, probability %v", p, rate, o.shed, l.RejectionProbability(p))
-				}
-			}
-		}
-	})
-}
-
 // probes returns how many calls per second, of the highest priority and of all, reach a backend
 // that rejects everything, when the throttle has noticed.
 func (l *lab) probes(rate float64) (top, total float64) {

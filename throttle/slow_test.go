@@ -24,6 +24,12 @@ func admitMany(t *testing.T, th *throttle.Throttle, p throttle.Priority, n int) 
 	return calls
 }
 
+func endAll(calls []throttle.Call) {
+	for _, call := range calls {
+		call.Done(nil)
+	}
+}
+
 func TestLateCallsAreBookedAsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{Slow: time.Second, SlowGate: throttle.ModeOff})
@@ -110,9 +116,7 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 				equal(t, "slow", low.Slow, c.slow)
 				equal(t, "window", low.Window, c.window)
 				equal(t, "in flight at the end", inFlight(th), c.wantInFlight)
-				for _, call := range calls {
-					call.Done(nil)
-				}
+				endAll(calls)
 				wantUsable(t, th)
 			})
 		})
@@ -166,9 +170,7 @@ func TestTheGateShedsLowerPrioritiesWhileCallsAreLate(t *testing.T) {
 		equal(t, "High is open: no call of it was late", tier(th, throttle.High).Slow.Limit, 0)
 		equal(t, "closed", th.Stats().Slow.Closed, true)
 		equal(t, "High", th.Do(t.Context(), throttle.High, returns(nil)), nil)
-		for _, call := range calls {
-			call.Done(nil)
-		}
+		endAll(calls)
 		equal(t, "Low after the ends", th.Do(t.Context(), throttle.Low, returns(nil)), nil)
 		time.Sleep(time.Second)
 		times(1, th, throttle.Low, nil)
@@ -233,9 +235,7 @@ func TestSlowGateModes(t *testing.T) {
 				equal(t, "would be refused", low.Slow.WouldRefuse, c.would)
 				equal(t, "rejected", low.Window.Rejected, c.rejected)
 				equal(t, "accepted", low.Window.Accepted, 15-c.shed-c.shadow)
-				for _, call := range calls {
-					call.Done(nil)
-				}
+				endAll(calls)
 				equal(t, "in flight", inFlight(th), 0)
 			})
 		})
@@ -260,9 +260,7 @@ func TestTuneSlow(t *testing.T) {
 		time.Sleep(time.Second)
 		equal(t, "late calls are not forgotten, and are no more while off", tier(th, throttle.Low).Slow.Late, 3)
 		tune(time.Second)
-		for _, call := range slices.Concat(before, during, waiting) {
-			call.Done(nil)
-		}
+		endAll(slices.Concat(before, during, waiting))
 		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 6})
 		equal(t, "open", th.Stats().Slow.Open, 0)
 		wantUsable(t, th)

@@ -201,20 +201,16 @@ func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand, maybe func
 // underWay makes random calls on n goroutines, each of which turns the mode on every so often.
 func underWay(t *testing.T, th *throttle.Throttle, n, calls int, each func(*rand.Rand)) {
 	t.Helper()
-	var wg sync.WaitGroup
 	var turns atomic.Int64
-	for i := range n {
-		wg.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(i), 1))
-			for call := range calls {
-				if call%40 == 0 {
-					setMode(t, th, throttle.Mode(turns.Add(1)%int64(throttle.ModeOff+1)))
-				}
-				each(dice)
+	parallel(n, func(i int) {
+		dice := rand.New(rand.NewPCG(uint64(i), 1))
+		for call := range calls {
+			if call%40 == 0 {
+				setMode(t, th, throttle.Mode(turns.Add(1)%int64(throttle.ModeOff+1)))
 			}
-		})
-	}
-	wg.Wait()
+			each(dice)
+		}
+	})
 }
 
 // TestTotalsAreWhatTheHooksWereTold, one for one, whatever the modes were meanwhile, also if everything that a call runs,
@@ -306,18 +302,15 @@ func inFull(c counts) string {
 // totalsOf lists every number of s that must never fall, in a fixed order.
 func totalsOf(s throttle.Stats) []uint64 {
 	var all []uint64
-	list := func(totals throttle.Totals) {
-		for o := range throttle.Outcomes() {
-			for f := range throttle.Faults() {
-				all = append(all, totals.Count(o, f))
+	for _, p := range s.Priorities {
+		shadow := p.ShadowShed
+		for _, totals := range []throttle.Totals{p.Ended, shadow.Cause(throttle.CauseOwn), shadow.Cause(throttle.CauseAbove), p.Fallbacks} {
+			for o := range throttle.Outcomes() {
+				for f := range throttle.Faults() {
+					all = append(all, totals.Count(o, f))
+				}
 			}
 		}
-	}
-	for _, p := range s.Priorities {
-		list(p.Ended)
-		list(p.ShadowShed.Cause(throttle.CauseOwn))
-		list(p.ShadowShed.Cause(throttle.CauseAbove))
-		list(p.Fallbacks)
 		all = append(all, p.Shed.Count(throttle.CauseOwn), p.Shed.Count(throttle.CauseAbove), p.Clamped, p.Ended.Sum())
 	}
 	return all

@@ -28,21 +28,6 @@ func (d *die) throw() float64 {
 	return lucky()
 }
 
-// watch is a Config.Now that the test sets. It goes as far as a time can, unlike the clock of a bubble.
-type watch struct{ time atomic.Pointer[time.Time] }
-
-func watchFrom(now time.Time) *watch {
-	w := &watch{}
-	w.set(now)
-	return w
-}
-
-func (w *watch) now() time.Time { return *w.time.Load() }
-
-func (w *watch) set(now time.Time) { w.time.Store(&now) }
-
-func (w *watch) advance(d time.Duration) { w.set(w.now().Add(d)) }
-
 // newYear is the first instant of a year.
 func newYear(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -269,4 +270,13 @@ func sized[T any](full, quick T) T {
 		return quick
 	}
 	return full
+}
+
+// parallel runs f on n goroutines at once, with their numbers, and waits for all.
+func parallel(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
 }

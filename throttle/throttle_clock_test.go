@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,13 +44,13 @@ func TestAClockThatJumpsAmidAnOverload(t *testing.T) {
 		for _, returns := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, returns %v", name, returns), func(t *testing.T) {
 				var fate die
-				w := watchFrom(newYear(2026))
-				th := build(t, throttle.Config{Now: w.now, Rand: fate.throw})
-				now, rounds := w.now(), 1+2*int(count(returns))
+				clock := newYear(2026)
+				th := build(t, throttle.Config{Now: func() time.Time { return clock }, Rand: fate.throw})
+				now, rounds := clock, 1+2*int(count(returns))
 				for range rounds {
 					times(100, th, throttle.High, errBusy)
 					call := admit(t, th, throttle.Low)
-					w.set(jump(now))
+					clock = jump(now)
 					call.Done(errBusy)
 					checkSane(t, th)
 					times(100, th, throttle.High, errBusy)
@@ -60,12 +59,12 @@ func TestAClockThatJumpsAmidAnOverload(t *testing.T) {
 						t.Errorf("probability after 100 rejections at the new time: got %v want at least 0.6", p)
 					}
 					if returns {
-						w.set(now)
+						clock = now
 						checkSane(t, th)
 					}
 				}
 				for range 1200 { // two good minutes
-					w.advance(100 * time.Millisecond)
+					clock = clock.Add(100 * time.Millisecond)
 					_ = th.Do(t.Context(), throttle.High, succeed)
 				}
 				fate.sheds.Store(true) // the dice are as bad as can be
@@ -101,11 +100,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 		}
 		equal(t, "window, the last minute of the bubble", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 6*5 + 7})
 		equal(t, "probability, when all is forgotten", th.RejectionProbability(throttle.Low), 0)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() { times(10, th, throttle.Important, nil) })
-		}
-		wg.Wait()
+		parallel(8, func(int) { times(10, th, throttle.Important, nil) })
 		equal(t, "Tune", th.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
 	})
 	times(10, th, throttle.High, errBusy)

@@ -3,7 +3,6 @@ package throttle_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,11 +35,7 @@ func TestClosedIsToldOnce(t *testing.T) {
 		told.Add(1)
 		equal(t, "Close inside Closed", closed.Close(), nil)
 	}}})
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() { equal(t, "Close", th.Close(), nil) })
-	}
-	wg.Wait()
+	parallel(64, func(int) { equal(t, "Close", th.Close(), nil) })
 	equal(t, "Close again", th.Close(), nil)
 	equal(t, "times told", told.Load(), 1)
 	equal(t, "Close of no throttle", (*throttle.Throttle)(nil).Close(), nil)
@@ -116,18 +111,14 @@ func TestStartedAndFinishedPairUpAcrossClose(t *testing.T) {
 		Started:  func(ctx context.Context, _ throttle.StartEvent) context.Context { started.Add(1); return ctx },
 		Finished: func(context.Context, throttle.FinishEvent) { finished.Add(1) },
 	}})
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() {
-			for range 100 {
-				_ = th.Do(t.Context(), throttle.High, succeed)
-			}
-			if i == 32 {
-				_ = th.Close()
-			}
-		})
-	}
-	wg.Wait()
+	parallel(64, func(i int) {
+		for range 100 {
+			_ = th.Do(t.Context(), throttle.High, succeed)
+		}
+		if i == 32 {
+			_ = th.Close()
+		}
+	})
 	equal(t, "finished", finished.Load(), started.Load())
 	wantAdmitted(t, th, throttle.High, 6400, throttle.Accepted, throttle.FaultNone)
 	equal(t, "in flight", inFlight(th), 0)

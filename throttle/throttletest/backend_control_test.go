@@ -2,7 +2,6 @@ package throttletest_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,27 +40,23 @@ func TestSetCapacityTakesEffectAtOnce(t *testing.T) {
 func TestBackendIsSafeForConcurrentUse(t *testing.T) {
 	b := mustBackend(t, throttletest.BackendConfig{Capacity: 1e6})
 	const workers, each = 64, 500
-	var wg sync.WaitGroup
-	for worker := range workers {
-		wg.Go(func() {
-			for call := range each {
-				_ = b.Call(t.Context())
-				switch (worker + call) % 50 {
-				case 0:
-					b.SetOutage(call%2 == 0)
-				case 1:
-					_ = b.SetCapacity(float64(call))
-				case 2:
-					_ = b.SetLatency(time.Duration(call%3) * time.Microsecond)
-				case 3:
-					b.Fail(errors.New("no"))
-				case 4:
-					b.Fail(nil)
-				}
+	parallel(workers, func(worker int) {
+		for call := range each {
+			_ = b.Call(t.Context())
+			switch (worker + call) % 50 {
+			case 0:
+				b.SetOutage(call%2 == 0)
+			case 1:
+				_ = b.SetCapacity(float64(call))
+			case 2:
+				_ = b.SetLatency(time.Duration(call%3) * time.Microsecond)
+			case 3:
+				b.Fail(errors.New("no"))
+			case 4:
+				b.Fail(nil)
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	if got := b.Stats(); got.Calls() != workers*each || got.Active != 0 || got.Canceled != 0 {
 		t.Errorf("Stats() = %+v, %d calls, want %d, none active or canceled", got, got.Calls(), workers*each)
 	}

@@ -1,7 +1,6 @@
 package throttletest_test
 
 import (
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -32,15 +31,11 @@ func TestDrawsAreThoseGivenInTurn(t *testing.T) {
 func TestSequence_parallel(t *testing.T) {
 	draw := throttletest.Sequence(0, 1)
 	var ones atomic.Int64
-	var all sync.WaitGroup
-	for range 64 {
-		all.Go(func() {
-			for range 100 {
-				ones.Add(int64(draw()))
-			}
-		})
-	}
-	all.Wait()
+	parallel(64, func(int) {
+		for range 100 {
+			ones.Add(int64(draw()))
+		}
+	})
 	if got := ones.Load(); got != 3200 {
 		t.Errorf("drew 1 %d times of 6400, want 3200", got)
 	}

@@ -1,7 +1,6 @@
 package throttletest_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -23,11 +22,7 @@ func TestClockStandsStillUntilItIsAdvanced(t *testing.T) {
 
 func TestZeroClockIsReady(t *testing.T) {
 	var clock throttletest.Clock
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() { clock.Advance(time.Second); clock.Now() })
-	}
-	wg.Wait()
+	parallel(64, func(int) { clock.Advance(time.Second); clock.Now() })
 	if got, want := clock.Now(), (time.Time{}).Add(64*time.Second); got != want {
 		t.Errorf("Now() = %v, want %v", got, want)
 	}

@@ -1,6 +1,7 @@
 package throttletest_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -31,4 +32,13 @@ func calls(t *testing.T, b *throttletest.Backend, n int) int {
 		}
 	}
 	return served
+}
+
+// parallel runs f on n goroutines at once, with their numbers, and waits for all.
+func parallel(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
 }
