@@ -12,28 +12,18 @@ func TestSetCapacityTakesEffectAtOnce(t *testing.T) {
 	b, clock := newBackend(t, throttletest.BackendConfig{RejectionCost: 1e-9})
 	set := func(perSecond float64) {
 		t.Helper()
-		if err := b.SetCapacity(perSecond); err != nil {
-			t.Fatal(err)
-		}
+		equal(t, "SetCapacity", b.SetCapacity(perSecond), nil)
 	}
 	set(1000)
-	if got := calls(t, b, 200); got != 100 {
-		t.Errorf("from no limit to 1000 a second: %d calls at once, want 100", got)
-	}
+	equal(t, "served at once, from no limit to 1000 a second", calls(t, b, 200), 100)
 	clock.Advance(50 * time.Millisecond) // at the old rate: 50 calls
 	set(100)
-	if got := calls(t, b, 200); got != 10 {
-		t.Errorf("from 1000 to 100 a second: %d calls at once, want 10", got)
-	}
+	equal(t, "from 1000 to 100 a second", calls(t, b, 200), 10)
 	clock.Advance(time.Second)
 	set(2000)
-	if got := calls(t, b, 300); got != 10 {
-		t.Errorf("from 100 to 2000 a second: %d calls at once, want the 10 saved up", got)
-	}
+	equal(t, "from 100 to 2000 a second, the 10 saved up", calls(t, b, 300), 10)
 	set(0)
-	if got := calls(t, b, 1000); got != 1000 {
-		t.Errorf("without a limit: %d of 1000 calls", got)
-	}
+	equal(t, "without a limit", calls(t, b, 1000), 1000)
 }
 
 // TestBackendIsSafeForConcurrentUse switches everything while many goroutines call.
@@ -57,10 +47,9 @@ func TestBackendIsSafeForConcurrentUse(t *testing.T) {
 			}
 		}
 	})
-	if got := b.Stats(); got.Calls() != workers*each || got.Active != 0 || got.Canceled != 0 {
-		t.Errorf("Stats() = %+v, %d calls, want %d, none active or canceled", got, got.Calls(), workers*each)
-	}
-	if got := b.Stats(); got.Rejected != b.Rejected() || got.Served != b.Served() {
-		t.Errorf("Served() = %d, Rejected() = %d, want those of %+v", b.Served(), b.Rejected(), got)
-	}
+	got := b.Stats()
+	equal(t, "calls", got.Calls(), workers*each)
+	equal(t, "active and canceled", got.Active+got.Canceled, 0)
+	equal(t, "Served", b.Served(), got.Served)
+	equal(t, "Rejected", b.Rejected(), got.Rejected)
 }

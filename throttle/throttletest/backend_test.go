@@ -3,6 +3,7 @@ package throttletest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -21,9 +22,7 @@ func TestServesBurstsOf100msWorthAtLeastOneCall(t *testing.T) {
 	for _, tt := range tests {
 		b, clock := newBackend(t, throttletest.BackendConfig{Capacity: tt.capacity, RejectionCost: 1e-9})
 		for _, after := range []string{"new", "rested"} {
-			if got := calls(t, b, tt.want+10); got != tt.want {
-				t.Errorf("capacity %v, %s: %d calls served at once, want %d", tt.capacity, after, got, tt.want)
-			}
+			equal(t, fmt.Sprintf("served at once with capacity %v, %s", tt.capacity, after), calls(t, b, tt.want+10), tt.want)
 			clock.Advance(time.Hour)
 		}
 	}
@@ -65,9 +64,8 @@ func TestRejections(t *testing.T) {
 		b := mustBackend(t, throttletest.BackendConfig{Capacity: 0.1, Latency: time.Second})
 		begun := time.Now()
 		var none context.Context
-		if err := b.Call(none); err != nil || time.Since(begun) != time.Second {
-			t.Errorf("a served call: got error %v after %v want nil after 1s", err, time.Since(begun))
-		}
+		equal(t, "error of a served call", b.Call(none), nil)
+		equal(t, "time of a served call", time.Since(begun), time.Second)
 		begun = time.Now()
 		overloaded := b.Call(t.Context())
 		b.SetOutage(true)
@@ -78,18 +76,12 @@ func TestRejections(t *testing.T) {
 			if !errors.Is(err, want[0]) || errors.Is(err, want[1]) || !faults.IsUnavailable(err) {
 				t.Errorf("got %v want an availability failure that is %v", err, want[0])
 			}
-			if got := throttle.DefaultClassify(t.Context(), err); got != throttle.Rejected {
-				t.Errorf("%v: a throttle takes it for %v, want rejected", err, got)
-			}
+			equal(t, "outcome for a throttle", throttle.DefaultClassify(t.Context(), err), throttle.Rejected)
 		}
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("rejections took %v, want none", took)
-		}
+		equal(t, "time of rejections", time.Since(begun), 0)
 		b.SetOutage(false)
 		time.Sleep(time.Minute)
-		if calls(t, b, 1) != 1 {
-			t.Error("not served after the outage")
-		}
+		equal(t, "served after the outage", calls(t, b, 1), 1)
 	})
 }
 
@@ -104,10 +96,9 @@ func TestClockOfABackend(t *testing.T) {
 		}{{99 * time.Millisecond, 0}, {-time.Hour, 0}, {time.Hour, 0}, {110 * time.Millisecond, 1}} {
 			clock.Advance(step.advance)
 			before, begun := clock.Now(), time.Now()
-			served := calls(t, b, 1)
-			if took := time.Since(begun); served != step.served || took != time.Duration(served)*time.Second || clock.Now() != before {
-				t.Errorf("after %v: got %d served in %v of the bubble's time want %d", step.advance, served, took, step.served)
-			}
+			equal(t, "served after "+step.advance.String(), calls(t, b, 1), step.served)
+			equal(t, "time of the bubble", time.Since(begun), time.Duration(step.served)*time.Second)
+			equal(t, "time of the backend", clock.Now(), before)
 		}
 	})
 }
@@ -116,57 +107,35 @@ func TestFailAnswersWhatWouldHaveBeenServed(t *testing.T) {
 	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 20})
 	errNotFound := errors.New("not found")
 	b.Fail(errNotFound)
-	if err := b.Call(t.Context()); !errors.Is(err, errNotFound) {
-		t.Errorf("Call() = %v, want %v", err, errNotFound)
-	}
+	equal(t, "error", b.Call(t.Context()), errNotFound)
 	b.Fail(nil)
-	if err := b.Call(t.Context()); err != nil {
-		t.Errorf("Call() = %v, want nil", err)
-	}
+	equal(t, "error of a served call", b.Call(t.Context()), nil)
 	b.Fail(errNotFound)
-	if err := b.Call(t.Context()); !errors.Is(err, throttletest.ErrOverloaded) {
-		t.Errorf("Call() = %v beyond the capacity, want %v", err, throttletest.ErrOverloaded)
-	}
-	want := throttletest.BackendStats{Served: 1, Failed: 1, Rejected: 1}
-	if got := b.Stats(); got != want {
-		t.Errorf("Stats() = %+v, want %+v", got, want)
-	}
+	equal(t, "overloaded beyond the capacity", errors.Is(b.Call(t.Context()), throttletest.ErrOverloaded), true)
+	equal(t, "Stats", b.Stats(), throttletest.BackendStats{Served: 1, Failed: 1, Rejected: 1})
 }
 
 func TestAContextThatIsOverCostsNothing(t *testing.T) {
 	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.Call(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Call() = %v, want %v", err, context.Canceled)
-	}
-	if got := b.Stats(); got != (throttletest.BackendStats{}) {
-		t.Errorf("Stats() = %+v, want none", got)
-	}
-	if calls(t, b, 1) != 1 {
-		t.Error("the budget was spent on a call that was not made")
-	}
+	equal(t, "error", b.Call(ctx), context.Canceled)
+	equal(t, "Stats", b.Stats(), throttletest.BackendStats{})
+	equal(t, "served after it", calls(t, b, 1), 1)
 }
 
 func TestNowRunsUnderNoLock(t *testing.T) {
 	var b *throttletest.Backend
-	b, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: 1, Now: func() time.Time {
+	b = mustBackend(t, throttletest.BackendConfig{Capacity: 1, Now: func() time.Time {
 		if b != nil {
 			b.Stats()
 			b.SetOutage(false)
 		}
 		return time.Unix(0, 0)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	calls(t, b, 2)
-	if err := b.SetCapacity(2); err != nil {
-		t.Error(err)
-	}
-	if got := b.Stats().Calls(); got != 2 {
-		t.Errorf("%d calls, want 2", got)
-	}
+	equal(t, "SetCapacity", b.SetCapacity(2), nil)
+	equal(t, "calls", b.Stats().Calls(), 2)
 }
 
 // TestCreatedOutsideABubbleAndUsedInside, and vice versa: the clocks of the two are years apart.
@@ -174,50 +143,37 @@ func TestCreatedOutsideABubbleAndUsedInside(t *testing.T) {
 	outside := mustBackend(t, throttletest.BackendConfig{Capacity: 10})
 	var inside *throttletest.Backend
 	synctest.Test(t, func(t *testing.T) {
-		if calls(t, outside, 1) != 1 {
-			t.Error("made outside: not served inside")
-		}
+		equal(t, "made outside, served inside", calls(t, outside, 1), 1)
 		inside = mustBackend(t, throttletest.BackendConfig{Capacity: 10})
 		time.Sleep(time.Minute)
 	})
-	if calls(t, inside, 1) != 1 {
-		t.Error("made inside: not served outside")
-	}
+	equal(t, "made inside, served outside", calls(t, inside, 1), 1)
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {
-	tests := []struct {
-		name    string
-		timeout time.Duration
-		took    time.Duration
-		want    error
+	canceled, served := throttletest.BackendStats{Canceled: 1}, throttletest.BackendStats{Served: 1}
+	for name, tt := range map[string]struct {
+		timeout, took time.Duration
+		err           error
+		stats         throttletest.BackendStats
 	}{
-		{"long before", time.Millisecond, time.Millisecond, context.DeadlineExceeded},
-		{"just before", time.Second - 1, time.Second - 1, context.DeadlineExceeded},
-		{"exactly with the latency", time.Second, time.Second, context.DeadlineExceeded},
-		{"just after", time.Second + 1, time.Second, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for range 20 { // a race of two timers would show
-				synctest.Test(t, func(t *testing.T) {
-					b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
-					start := time.Now()
-					ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
-					defer cancel()
-					if err := b.Call(ctx); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
-						t.Errorf("Call() = %v after %v, want %v after %v", err, time.Since(start), tt.want, tt.took)
-					}
-					want := throttletest.BackendStats{Canceled: 1}
-					if tt.want == nil {
-						want = throttletest.BackendStats{Served: 1}
-					}
-					if got := b.Stats(); got != want || got.Calls() != 1 {
-						t.Errorf("Stats() = %+v, want %+v", got, want)
-					}
-				})
-			}
-		})
+		"long before":              {time.Millisecond, time.Millisecond, context.DeadlineExceeded, canceled},
+		"just before":              {time.Second - 1, time.Second - 1, context.DeadlineExceeded, canceled},
+		"exactly with the latency": {time.Second, time.Second, context.DeadlineExceeded, canceled},
+		"just after":               {time.Second + 1, time.Second, nil, served},
+	} {
+		for range 20 { // a race of two timers would show
+			synctest.Test(t, func(t *testing.T) {
+				b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				equal(t, name+": error", b.Call(ctx), tt.err)
+				equal(t, name+": time", time.Since(start), tt.took)
+				equal(t, name+": Stats", b.Stats(), tt.stats)
+				equal(t, name+": calls", b.Stats().Calls(), 1)
+			})
+		}
 	}
 }
 
@@ -228,16 +184,12 @@ func TestACallInFlightEndsAsItBegan(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- b.Call(t.Context()) }()
 		synctest.Wait()
-		if got := b.Stats(); got != (throttletest.BackendStats{Active: 1}) || got.Calls() != 1 {
-			t.Errorf("Stats() = %+v while the call is in flight, want it active", got)
-		}
+		equal(t, "Stats while the call is in flight", b.Stats(), throttletest.BackendStats{Active: 1})
+		equal(t, "calls", b.Stats().Calls(), 1)
 		b.SetOutage(true)
 		b.Fail(errors.New("no"))
-		if err := b.SetLatency(time.Hour); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil || time.Since(start) != time.Second {
-			t.Errorf("Call() = %v after %v, want nil after 1s", err, time.Since(start))
-		}
+		equal(t, "SetLatency", b.SetLatency(time.Hour), nil)
+		equal(t, "error", <-done, nil)
+		equal(t, "time", time.Since(start), time.Second)
 	})
 }

@@ -1,6 +1,7 @@
 package throttletest_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -21,9 +22,7 @@ func TestDrawsAreThoseGivenInTurn(t *testing.T) {
 		"none":     {throttletest.Sequence(), []float64{0, 0}},
 	} {
 		for i, want := range tt.want {
-			if got := tt.draw(); got != want {
-				t.Errorf("%s, draw %d: got %v want %v", name, i, got, want)
-			}
+			equal(t, fmt.Sprint(name, ", draw ", i), tt.draw(), want)
 		}
 	}
 }
@@ -36,7 +35,5 @@ func TestSequence_parallel(t *testing.T) {
 			ones.Add(int64(draw()))
 		}
 	})
-	if got := ones.Load(); got != 3200 {
-		t.Errorf("drew 1 %d times of 6400, want 3200", got)
-	}
+	equal(t, "draws of 1 among 6400", ones.Load(), 3200)
 }

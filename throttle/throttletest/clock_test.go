@@ -10,20 +10,14 @@ import (
 func TestClockStandsStillUntilItIsAdvanced(t *testing.T) {
 	now := time.Now()
 	clock, start := throttletest.NewClock(now), now.Round(0) // without the monotonic reading
-	if got := clock.Now(); got != start {
-		t.Errorf("Now() = %v, want %v", got, start)
-	}
+	equal(t, "Now", clock.Now(), start)
 	clock.Advance(time.Hour)
 	clock.Advance(-time.Minute)
-	if got, want := clock.Now(), start.Add(59*time.Minute); got != want {
-		t.Errorf("Now() = %v, want %v", got, want)
-	}
+	equal(t, "Now", clock.Now(), start.Add(59*time.Minute))
 }
 
 func TestZeroClockIsReady(t *testing.T) {
 	var clock throttletest.Clock
 	parallel(64, func(int) { clock.Advance(time.Second); clock.Now() })
-	if got, want := clock.Now(), (time.Time{}).Add(64*time.Second); got != want {
-		t.Errorf("Now() = %v, want %v", got, want)
-	}
+	equal(t, "Now", clock.Now(), time.Time{}.Add(64*time.Second))
 }

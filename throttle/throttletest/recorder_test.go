@@ -3,6 +3,7 @@ package throttletest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -54,13 +55,9 @@ func TestRecorderKeepsTheOrderAndTheEvents(t *testing.T) {
 		var kinds []string
 		for _, e := range rec.Events() {
 			kinds = append(kinds, e.Kind.String())
-			if e.Throttle != th {
-				t.Errorf("%v: Throttle = %p, want %p", e.Kind, e.Throttle, th)
-			}
+			equal(t, e.Kind.String(), e.Throttle, th)
 		}
-		if got, want := strings.Join(kinds, ", "), "created, started, finished, shed, fell back, started, finished, closed"; got != want {
-			t.Errorf("got events %s want %s", got, want)
-		}
+		equal(t, "events", strings.Join(kinds, ", "), "created, started, finished, shed, fell back, started, finished, closed")
 		if got := rec.Started(); len(got) != 2 || got[0].Priority != throttle.High || got[1].Priority != throttle.Low {
 			t.Errorf("Started: got %+v want a high one and a low one", got)
 		}
@@ -81,15 +78,11 @@ func TestEventsBeyondTheLimitAreCountedButNotKept(t *testing.T) {
 			_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
 		}
 		events := rec.Events()
-		if len(events) != tt.want {
-			t.Errorf("limit %d: %d events kept, want %d", tt.limit, len(events), tt.want)
-		}
+		equal(t, fmt.Sprint("events kept with limit ", tt.limit), len(events), tt.want)
 		if tt.want > 0 && events[0].Kind != throttletest.KindCreated {
 			t.Errorf("limit %d: the oldest event is %v, want the first", tt.limit, events[0].Kind)
 		}
-		if got := rec.Count(throttletest.KindStarted); got != 3 {
-			t.Errorf("limit %d: Count(KindStarted) = %d, want 3", tt.limit, got)
-		}
+		equal(t, fmt.Sprint("started with limit ", tt.limit), rec.Count(throttletest.KindStarted), 3)
 	}
 }
 
@@ -104,18 +97,12 @@ func TestRecorder_keepsCopies(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if got := rec.Hooks().Started(ctx, throttle.StartEvent{}); got != ctx {
-		t.Errorf("Started returned %v, want the context it got", got)
-	}
-	if got := throttletest.Kind(7).String(); got != "kind(7)" {
-		t.Errorf("an unknown kind: got %q want kind(7)", got)
-	}
+	equal(t, "context of Started", rec.Hooks().Started(ctx, throttle.StartEvent{}), ctx)
+	equal(t, "an unknown kind", throttletest.Kind(7).String(), "kind(7)")
 	rec.Reset()
 	_ = th.Close()
 	for kind, want := range map[throttletest.Kind]int{throttletest.KindCreated: 0, throttletest.KindClosed: 1, 200: 0} {
-		if got := rec.Count(kind); got != want {
-			t.Errorf("Count(%v) after Reset: got %d want %d", kind, got, want)
-		}
+		equal(t, fmt.Sprint("Count after Reset of ", kind), rec.Count(kind), want)
 	}
 }
 
@@ -135,11 +122,7 @@ func TestRecorder_parallel(t *testing.T) {
 	}
 	all.Wait()
 	for _, k := range []throttletest.Kind{throttletest.KindStarted, throttletest.KindFinished} {
-		if got := rec.Count(k); got != workers*each {
-			t.Errorf("Count(%v): got %d want %d", k, got, workers*each)
-		}
+		equal(t, fmt.Sprint("Count of ", k), rec.Count(k), workers*each)
 	}
-	if got := len(rec.Events()); got != workers*(2*each+1) {
-		t.Errorf("got %d events want %d", got, workers*(2*each+1))
-	}
+	equal(t, "events", len(rec.Events()), workers*(2*each+1))
 }

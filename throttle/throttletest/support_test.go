@@ -42,3 +42,10 @@ func parallel(n int, f func(i int)) {
 	}
 	all.Wait()
 }
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
