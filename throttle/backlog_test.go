@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,9 +54,7 @@ func TestGate_findBacklog(t *testing.T) {
 				}
 				g.findBacklog(now, s.late)
 			}
-			if got := g.full.Load(); got != s.want {
-				t.Errorf("%s, step %d: found %v want %v", name, i, got, s.want)
-			}
+			wantSame(t, fmt.Sprint(name, ", step ", i), g.full.Load(), s.want)
 		}
 	}
 }

@@ -60,13 +60,9 @@ func TestDecisions_whileTimePasses(t *testing.T) {
 					return ctx
 				},
 			}})
-			for range 100 {
-				l.call(Low, nil)
-			}
+			l.calls(100, Low, nil)
 			l.now = l.now.Add(time.Duration(l.dice.Int64N(int64(l.span))))
-			for range 1 + l.dice.IntN(50) {
-				l.call(Low, context.DeadlineExceeded)
-			}
+			l.calls(1+l.dice.IntN(50), Low, context.DeadlineExceeded)
 			before := l.RejectionProbability(Low)
 			l.now = l.now.Add(time.Duration(l.dice.Int64N(int64(2 * l.span))))
 			exact := l.RejectionProbability(Low)
@@ -89,9 +85,7 @@ func TestDecisions_clockJumpsBack(t *testing.T) {
 	l := newLab(t, 1, Config{Policy: SRE, Window: 10 * time.Second, Rand: func() float64 { return 0 }})
 	calls := func(n int, at time.Time, err error) {
 		l.now = at
-		for range n {
-			l.call(High, err)
-		}
+		l.calls(n, High, err)
 	}
 	then := l.now
 	calls(100, then, nil)

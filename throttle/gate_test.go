@@ -1,6 +1,9 @@
 package throttle
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestLimitOf(t *testing.T) {
 	for _, c := range []struct {
@@ -20,9 +23,7 @@ func TestLimitOf(t *testing.T) {
 		{1, 2, 100, 60},
 		{3, 7, 1000, 825},
 	} {
-		if got := limitOf(c.p, c.n, c.accepted); got != c.want {
-			t.Errorf("priority %d of %d, %v accepted: got %d, want %d", c.p, c.n, c.accepted, got, c.want)
-		}
+		wantSame(t, fmt.Sprintf("%+v", c), limitOf(c.p, c.n, c.accepted), c.want)
 	}
 }
 
@@ -44,8 +45,6 @@ func TestTooLate(t *testing.T) {
 		{totals(100, 11), totals(100, 11), 3, true},
 		{totals(0, 0), totals(0, 0), 1, false},
 	} {
-		if got := tooLate(c.short, c.long, c.p); got != c.want {
-			t.Errorf("%+v: got %v", c, got)
-		}
+		wantSame(t, fmt.Sprintf("%+v", c), tooLate(c.short, c.long, c.p), c.want)
 	}
 }

@@ -26,12 +26,10 @@ func TestThrottle_LoadReport(t *testing.T) {
 			t.Errorf("overloaded: got %+v, want a share of Low of about %.2f", r, low)
 		}
 		for _, mode := range []Mode{ModeShadow, ModeOff} {
-			if err := l.Tune(Patch{Mode: &mode}); err != nil {
-				t.Fatal(err)
-			}
-			if r, ok := l.LoadReport(); ok || r != (LoadReport{}) {
-				t.Errorf("%v: got %+v, %v, want nothing", mode, r, ok)
-			}
+			wantSame(t, "Tune", l.Tune(Patch{Mode: &mode}), nil)
+			r, ok := l.LoadReport()
+			wantSame(t, mode.String(), r, LoadReport{})
+			wantSame(t, mode.String()+": something to say", ok, false)
 		}
 	})
 }
@@ -67,9 +65,7 @@ func TestThrottle_LoadReport_limit(t *testing.T) {
 	if !ok || !r.Overloaded {
 		t.Errorf("got %+v, %v, want overloaded", r, ok)
 	}
-	if err := th.Tune(Patch{SlowGate: new(ModeShadow)}); err != nil {
-		t.Fatal(err)
-	}
+	wantSame(t, "Tune", th.Tune(Patch{SlowGate: new(ModeShadow)}), nil)
 	if r, ok := th.LoadReport(); !ok || r.Overloaded {
 		t.Errorf("the gate only counts: got %+v, %v", r, ok)
 	}

@@ -1,7 +1,7 @@
 package throttle
 
 import (
-	"math"
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,9 +53,10 @@ func TestTiered_memory(t *testing.T) {
 	if with < without+0.05 {
 		t.Errorf("got %.3f with a memory, and %.3f without, want clearly more", with, without)
 	}
-	if got, want := shed(stance{alert: RatioAlert, memory: begun, hold: sparing}), shed(stance{alert: RatioAlert, hold: sparing}); got != want {
-		t.Errorf("during a trial: got %.3f want %.3f, as without a memory", got, want)
-	}
+	inTrial := stance{alert: RatioAlert, hold: sparing}
+	without = shed(inTrial)
+	inTrial.memory = begun
+	wantSame(t, "during a trial, as without a memory", shed(inTrial), without)
 }
 
 // TestPool_usualShare takes the share that is remembered, unless that of the window differs by more than chance.
@@ -63,8 +64,6 @@ func TestPool_usualShare(t *testing.T) {
 	known := []window.Counts{tier(100, 100, 200)}
 	for accepted, want := range map[float64]float64{25: 0.25, 38: 0.25, 12: 0.25, 45: 0.45, 5: 0.05} {
 		o := pool{known: known, counted: 1, accepted: accepted, asked: 100}
-		if got := o.usualShare(); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%v of 100 calls of the window were accepted: got %v want %v", accepted, got, want)
-		}
+		wantNear(t, fmt.Sprint("accepted of 100 calls of the window: ", accepted), o.usualShare(), want)
 	}
 }

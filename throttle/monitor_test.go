@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -81,13 +82,9 @@ func TestMonitor_begin(t *testing.T) {
 func TestMonitor_background(t *testing.T) {
 	for _, c := range []struct{ configured, tuned, want float64 }{{0, 0, 0.2}, {0.3, 0, 0.2}, {0, 0.1, 0.1}, {0.4, -1, 0}} {
 		w := newWatched(t, Config{Background: c.configured})
-		if got := w.Stats().State.Background; got != c.configured {
-			t.Errorf("before any call: got %v want %v", got, c.configured)
-		}
+		wantSame(t, "before any call", w.Stats().State.Background, c.configured)
 		w.play(time.Minute, 100, 0.2)
-		if err := w.Tune(Patch{Background: new(c.tuned)}); err != nil {
-			t.Fatal(err)
-		}
+		wantSame(t, "Tune", w.Tune(Patch{Background: new(c.tuned)}), nil)
 		w.play(20*time.Second, 300, 0.6)
 		w.want(t, "ratio", c.want)
 	}
@@ -140,9 +137,7 @@ func TestMonitor_modeOff(t *testing.T) {
 	w := newWatched(t, Config{})
 	w.play(time.Minute, 100, 0.1)
 	w.play(5*time.Second, 100, 0.9)
-	if err := w.Tune(Patch{Mode: new(ModeOff)}); err != nil {
-		t.Fatal(err)
-	}
+	wantSame(t, "Tune", w.Tune(Patch{Mode: new(ModeOff)}), nil)
 	w.want(t, "ratio none", 0)
 	w.play(time.Minute, 100, 0.9)
 	w.want(t, "ratio none", 0)
@@ -179,9 +174,7 @@ func TestQuietTime_rejected(t *testing.T) {
 		for _, rejected := range c.rejected {
 			q.add(block{10, 100, rejected, 100})
 		}
-		if got := q.rejected(); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v: got %v want %v", c.rejected, got, c.want)
-		}
+		wantNear(t, fmt.Sprint(c.rejected), q.rejected(), c.want)
 	}
 }
 

@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -56,14 +57,8 @@ func TestTheFormula(t *testing.T) {
 		{2, 10, 100, 300, 200. / 1000},
 	} {
 		l := newLab(t, 1, Config{Policy: SRE, Ratio: c.k, MinimumRate: c.rate, Rand: func() float64 { return 1 }})
-		for range c.accepted {
-			l.call(High, nil)
-		}
-		for range c.rejected {
-			l.call(High, context.DeadlineExceeded)
-		}
-		if got := l.RejectionProbability(High); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("probability with K=%v, rate %v, %d accepted, %d rejected: got %v want %v", c.k, c.rate, c.accepted, c.rejected, got, c.want)
-		}
+		l.calls(c.accepted, High, nil)
+		l.calls(c.rejected, High, context.DeadlineExceeded)
+		wantNear(t, fmt.Sprintf("probability with %+v", c), l.RejectionProbability(High), c.want)
 	}
 }

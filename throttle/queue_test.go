@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,9 +13,7 @@ import (
 // TestQueue_change: more is sent while the queue is short, as much as is accepted at the right length, and less beyond it.
 func TestQueue_change(t *testing.T) {
 	for length, want := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 0.9: 0.95, 1: 0.9, 30: 0.9} {
-		if got := (queue{length: length}).change(2); math.Abs(got-want) > 1e-9 {
-			t.Errorf("length %v: got %v want %v", length, got, want)
-		}
+		wantNear(t, fmt.Sprint("length ", length), queue{length: length}.change(2), want)
 	}
 }
 
@@ -26,9 +25,7 @@ func TestTiered_queue(t *testing.T) {
 	for length, change := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 2: 0.9} {
 		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: true, length: length}, false}, estimates)
 		q := queue{late: true, found: true, length: length}
-		if want := (100 - change*q.share(40, 100)) / (80 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
-			t.Errorf("length %v: got %v want %v", length, estimates[1].probability, want)
-		}
+		wantNear(t, fmt.Sprint("length ", length), estimates[1].probability, (100-change*q.share(40, 100))/(80+2./64))
 	}
 }
 
@@ -45,9 +42,7 @@ func TestQueue_share(t *testing.T) {
 		{0.8, 0, 0},
 		{0.8, 400, 400 * math.Pow(0.05, 0.175)},
 	} {
-		if got := (queue{length: c.length}).share(c.accepted, 100); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("length %v, %v of 100 accepted: got %v want %v", c.length, c.accepted, got, c.want)
-		}
+		wantNear(t, fmt.Sprintf("%+v", c), queue{length: c.length}.share(c.accepted, 100), c.want)
 	}
 }
 
@@ -57,9 +52,7 @@ func TestTiered_queueTop(t *testing.T) {
 	estimates := make([]estimate, 1)
 	for found, want := range map[bool]float64{false: 180. / 310, true: 0} {
 		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: found, length: 0.2}, false}, estimates)
-		if math.Abs(estimates[0].probability-want) > 1e-12 {
-			t.Errorf("found %v: got %v want %v", found, estimates[0].probability, want)
-		}
+		wantNear(t, fmt.Sprint("found: ", found), estimates[0].probability, want)
 	}
 }
 
@@ -68,9 +61,7 @@ func TestSmoothed(t *testing.T) {
 	s.add(time.Second, 1, 2)
 	s.add(-time.Hour, 5, 2)
 	s.at = time.Second
-	if got, want := s.add(3*time.Second, 0, 2), (1-math.Exp(-0.5))*math.Exp(-1); math.Abs(got-want) > 1e-12 {
-		t.Errorf("got %v want %v", got, want)
-	}
+	wantNear(t, "mean", s.add(3*time.Second, 0, 2), (1-math.Exp(-0.5))*math.Exp(-1))
 }
 
 // TestGate_measureQueue: four calls are open. The mean is that of T, or of the time in which five calls are accepted.
@@ -84,12 +75,7 @@ func TestGate_measureQueue(t *testing.T) {
 		}
 		w.gate.measureQueue(time.Duration(c.seconds*float64(time.Second)), w, c.rate)
 		mean := max(0.1, 5/max(1, c.rate))
-		want := c.length * (1 - math.Exp(-c.seconds/mean))
-		if got := math.Float64frombits(w.gate.queueLength.Load()); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%v calls a second, after %v s: got %v want %v", c.rate, c.seconds, got, want)
-		}
-		if got, want := w.gate.lasting.value, c.length*(1-math.Exp(-c.seconds/2)); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%v calls a second, after %v s: lasting: got %v want %v", c.rate, c.seconds, got, want)
-		}
+		wantNear(t, fmt.Sprintf("%+v", c), math.Float64frombits(w.gate.queueLength.Load()), c.length*(1-math.Exp(-c.seconds/mean)))
+		wantNear(t, fmt.Sprintf("%+v, lasting", c), w.gate.lasting.value, c.length*(1-math.Exp(-c.seconds/2)))
 	}
 }

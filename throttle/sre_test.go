@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -51,9 +52,7 @@ func TestSREFormula(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for p, got := range judgeAll(c.tiers, c.k, c.pad) {
-				if math.Abs(got.probability-c.want[p]) > 1e-12 {
-					t.Errorf("tier %d: got %.15f, want %.15f", p, got.probability, c.want[p])
-				}
+				wantNear(t, fmt.Sprint("tier ", p), got.probability, c.want[p])
 			}
 		})
 	}

@@ -41,6 +41,12 @@ func (l *lab) call(p Priority, err error) bool {
 	return admitted
 }
 
+func (l *lab) calls(n int, p Priority, err error) {
+	for range n {
+		l.call(p, err)
+	}
+}
+
 // history makes random calls: calm and stormy times, pauses, some priorities worse off than others.
 func (l *lab) history(steps int, each func()) {
 	storm, pause := 0.0, int64(10*time.Millisecond)
@@ -84,6 +90,14 @@ func bothPolicies(t *testing.T, test func(t *testing.T, policy Policy)) {
 // tier is a window's content for one priority: accepted, rejected and shed.
 func tier(acc, rej, shed uint64) window.Counts {
 	return window.Counts{Accepted: acc, Rejected: rej, Shed: shed}
+}
+
+// wantNear fails the test unless got is want, but for rounding.
+func wantNear(t testing.TB, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s: got %.15f want %.15f", what, got, want)
+	}
 }
 
 func square(x float64) float64 { return x * x }

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -24,9 +25,7 @@ func TestTiered_slow(t *testing.T) {
 	estimates := make([]estimate, 2)
 	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{k: 2, target: 0.1, padding: 10, queue: queue{late: true}}, estimates)
 	supply := max(0.9, 1-0.05*(100./11-1)) * math.Pow(20, 0.5) * math.Pow(100./300*80, 0.4) * math.Pow(0.2*80, 0.1)
-	if want := (80 - supply) / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 {
-		t.Errorf("got %v want %v", estimates[1].probability, want)
-	}
+	wantNear(t, "probability", estimates[1].probability, (80-supply)/(70+2./64))
 }
 
 // TestTiered_spares: while tenants below their share are spared, a backend that says that it is full gets fewer calls.
@@ -55,9 +54,7 @@ func TestUnforgiven(t *testing.T) {
 		{0.3, 0.75, []window.Counts{{Accepted: 80, Rejected: 20, Full: 15}}},
 		{0.1, 1, []window.Counts{{Accepted: 80, Rejected: 20, Full: 20}}},
 	} {
-		if got := unforgiven(c.tiers, c.background); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v of %v: got %v want %v", c.background, c.tiers, got, c.want)
-		}
+		wantNear(t, fmt.Sprint(c), unforgiven(c.tiers, c.background), c.want)
 	}
 }
 

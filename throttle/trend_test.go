@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -44,9 +45,7 @@ func TestTrend(t *testing.T) {
 			accepted += 1 + c.others
 			grew = r.take() || grew
 		}
-		if grew != c.want {
-			t.Errorf("%s: got %v, want %v", name, grew, c.want)
-		}
+		wantSame(t, name, grew, c.want)
 	}
 }
 
@@ -61,9 +60,7 @@ func TestTrend_lateOnceBefore(t *testing.T) {
 			return census{now, uint64(800 + i), int64(100 + 2*i)}
 		})
 	}
-	if !r.take() {
-		t.Error("not found by the 16th late call")
-	}
+	wantSame(t, "found by the 16th late call", r.take(), true)
 }
 
 // TestStretch_grewSince: the times have grown surely, from 0.2 to 0.3 s in 0.2 s. While 20 calls ended, four more can be chance.
@@ -73,8 +70,6 @@ func TestStretch_grewSince(t *testing.T) {
 	}
 	first := of(time.Second, 0.2, 100, 50)
 	for more, want := range map[int64]bool{-5: false, 0: false, 4: false, 5: true, 20: true} {
-		if got := of(1200*time.Millisecond, 0.3, 120, 50+more).grewSince(first); got != want {
-			t.Errorf("%d more are open: got %v want %v", more, got, want)
-		}
+		wantSame(t, fmt.Sprint(more, " more are open"), of(1200*time.Millisecond, 0.3, 120, 50+more).grewSince(first), want)
 	}
 }

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,9 +32,7 @@ func TestTrial(t *testing.T) {
 		for ; at <= c.within && got != isErrors && got != isLoad; at += time.Second {
 			got = tr.look(at, c.fresh, c.fresh, c.fresh)
 		}
-		if got != c.want {
-			t.Errorf("%s: got verdict %d at %v want %d", name, got, at, c.want)
-		}
+		wantSame(t, name+": verdict", got, c.want)
 	}
 }
 
@@ -41,9 +40,8 @@ func TestTrial(t *testing.T) {
 func TestTrial_waits(t *testing.T) {
 	var tr trial
 	for _, want := range []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute, 2 * time.Minute} {
-		if tr.begin(0, tier(70, 30, 0), mostTried, 400); tr.next != want {
-			t.Errorf("got the next trial after %v want %v", tr.next, want)
-		}
+		tr.begin(0, tier(70, 30, 0), mostTried, 400)
+		wantSame(t, "next trial", tr.next, want)
 	}
 }
 
@@ -57,9 +55,8 @@ func TestTrial_limits(t *testing.T) {
 	var tr trial
 	for demand, want := range map[float64]verdict{120: isDoubtful, 140: isLoad} {
 		tr.begin(0, silent, mostTried, 100)
-		if got := tr.look(blockLength+time.Second, tier(0, 0, 0), tier(0, 0, 0), tier(uint64(demand), 0, 0)); got != want {
-			t.Errorf("%v calls instead of 100: got verdict %d want %d", demand, got, want)
-		}
+		got := tr.look(blockLength+time.Second, tier(0, 0, 0), tier(0, 0, 0), tier(uint64(demand), 0, 0))
+		wantSame(t, fmt.Sprintf("verdict of %v calls instead of 100", demand), got, want)
 		tr.find(0, 100)
 		if tr.rises(time.Minute, demand) != (want == isLoad) || tr.rises(verdictTime, demand) {
 			t.Errorf("%v calls after a verdict with 100: want a rise only if there are clearly more, and soon", demand)
@@ -93,9 +90,7 @@ func TestRelief(t *testing.T) {
 			fresh := map[rune]window.Counts{'a': tier(1, 0, 0), 'r': tier(0, 1, 0), 'b': tier(1, 1, 0), 'f': {Rejected: 1, Full: 1}}[a]
 			r.add(&fresh, &span)
 		}
-		if got := r.isHere(time.Minute); got != c.want {
-			t.Errorf("%s: got %v want %v", name, got, c.want)
-		}
+		wantSame(t, name, r.isHere(time.Minute), c.want)
 	}
 }
 

@@ -21,9 +21,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := testing.AllocsPerRun(1000, tt.f); got != 0 {
-				t.Errorf("%v allocations, want 0", got)
-			}
+			equal(t, "allocations", testing.AllocsPerRun(1000, tt.f), 0)
 		})
 	}
 	if got := shedding.Stats().Total.Shed; got < 1000 {

@@ -1,6 +1,7 @@
 package adaptive_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -25,6 +26,13 @@ func newThrottler(t *testing.T, r float64) *adaptive.Throttler {
 	return mustNew(t, adaptive.Config{Now: throttletest.NewClock(time.Unix(0, 0)).Now, Rand: throttletest.Always(r)})
 }
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 func repeat(n int, f func()) {
 	for range n {
 		f()
@@ -38,15 +46,9 @@ func TestNilAndZeroThrottlerThrottleAndCountNothing(t *testing.T) {
 			th.RegisterBackendResponse(false)
 			th.Accepted()
 			repeat(100, th.Throttled)
-			if th.ShouldThrottle() {
-				t.Error("ShouldThrottle() = true")
-			}
-			if got := th.RejectionProbability(); got != 0 {
-				t.Errorf("RejectionProbability() = %v, want 0", got)
-			}
-			if got := th.Stats(); got != (adaptive.Stats{}) {
-				t.Errorf("Stats() = %+v, want none", got)
-			}
+			equal(t, "ShouldThrottle", th.ShouldThrottle(), false)
+			equal(t, "RejectionProbability", th.RejectionProbability(), 0)
+			equal(t, "Stats", th.Stats(), adaptive.Stats{})
 		})
 	}
 }
@@ -106,9 +108,8 @@ func TestRejectionProbability(t *testing.T) {
 			t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
 		}
 		want := adaptive.Counts{Accepted: uint64(tt.accepted), Rejected: uint64(tt.refused), Shed: uint64(tt.throttled)}
-		if got := th.Stats(); got.Window != want || got.Total != want {
-			t.Errorf("%s: got %+v want %+v", tt.name, got, want)
-		}
+		equal(t, tt.name+": window", th.Stats().Window, want)
+		equal(t, tt.name+": total", th.Stats().Total, want)
 	}
 }
 
@@ -126,9 +127,7 @@ func TestShouldThrottle_exact(t *testing.T) {
 		p := th.RejectionProbability()
 		draw = p + 1e-9*float64(i%2*2-1)
 		got := th.ShouldThrottle()
-		if want := p > 0 && draw < p; got != want {
-			t.Fatalf("call %d: got %v at a draw of %v and a probability of %v", i, got, draw, p)
-		}
+		equal(t, fmt.Sprintf("call %d at a draw of %v and a probability of %v", i, draw, p), got, p > 0 && draw < p)
 		if got {
 			throttled++
 		}
@@ -156,9 +155,10 @@ func TestThrottler_parallel(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := th.Stats().Total; got.Requests() != workers*calls || got.Shed != local.Load() || got.Shed == 0 {
-		t.Errorf("got %+v want %d requests, %d of them throttled", got, workers*calls, local.Load())
-	}
+	got := th.Stats().Total
+	equal(t, "requests", got.Requests(), workers*calls)
+	equal(t, "throttled", got.Shed, local.Load())
+	equal(t, "some are throttled", got.Shed > 0, true)
 }
 
 // TestWindowForgets has a throttler of before the bubble, whose clock is years apart, and one of its own.
@@ -175,16 +175,12 @@ func TestWindowForgets(t *testing.T) {
 				t.Errorf("just before Duration is over: got %+v want 50 requests", got)
 			}
 			time.Sleep(600*time.Millisecond + time.Nanosecond)
-			if th.ShouldThrottle() {
-				t.Error("throttles with an empty window")
-			}
+			equal(t, "throttles with an empty window", th.ShouldThrottle(), false)
 			if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.Rejected != before+50 {
 				t.Errorf("after Duration and two bins: got %+v want an empty window", got)
 			}
 		}
 	})
 	outside.Throttled()
-	if !outside.ShouldThrottle() {
-		t.Error("outside again: want the refusal to count")
-	}
+	equal(t, "outside again, the refusal counts", outside.ShouldThrottle(), true)
 }
