@@ -46,39 +46,6 @@ func TestDecisions_age(t *testing.T) {
 	})
 }
 
-// TestDecisions_whileTimePasses makes no call for up to two windows. The next call must be decided
-// as the window is then, also if the probability was 0 before.
-func TestDecisions_whileTimePasses(t *testing.T) {
-	bothPolicies(t, func(t *testing.T, policy Policy) {
-		rose := 0
-		for seed := range sized(uint64(400), 100) {
-			var used float64
-			l := newLab(t, seed, Config{Policy: policy, Window: 12 * time.Second, Hooks: Hooks{
-				Shed: func(_ context.Context, e ShedEvent) { used = e.Probability },
-				Started: func(ctx context.Context, e StartEvent) context.Context {
-					used = e.Probability
-					return ctx
-				},
-			}})
-			l.calls(100, Low, nil)
-			l.now = l.now.Add(time.Duration(l.dice.Int64N(int64(l.span))))
-			l.calls(1+l.dice.IntN(50), Low, context.DeadlineExceeded)
-			before := l.RejectionProbability(Low)
-			l.now = l.now.Add(time.Duration(l.dice.Int64N(int64(2 * l.span))))
-			exact := l.RejectionProbability(Low)
-			if l.call(Low, nil); math.Abs(used-exact) > 1e-9 {
-				t.Fatalf("seed %d: decided at %v after a pause, want %v", seed, used, exact)
-			}
-			if before == 0 && exact > 0 {
-				rose++
-			}
-		}
-		if rose == 0 {
-			t.Error("the probability never rose from 0 during a pause: nothing was tested")
-		}
-	})
-}
-
 // TestDecisions_clockJumpsBack has a clock that jumps back by a minute. When the accepted calls of the
 // second visit leave the window, its rejections remain, and calls must be shed.
 func TestDecisions_clockJumpsBack(t *testing.T) {

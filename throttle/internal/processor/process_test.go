@@ -31,12 +31,17 @@ func play(p *Process, d *Demand, from, until time.Duration) {
 	}
 }
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 func TestProcess_shedsLowestFirst(t *testing.T) {
 	p := newProcess(full)
 	d := p.Demand(20*time.Millisecond, false)
-	if drop := d.Enter(0, 3); drop != 0 {
-		t.Errorf("before the first tick: got probability %v want 0", drop)
-	}
+	equal(t, "probability before the first tick", d.Enter(0, 3), 0)
 	seen := 0.0
 	for at := tick; at < time.Second; at += tick {
 		play(p, d, at, at)
@@ -62,13 +67,9 @@ func TestProcess_rests(t *testing.T) {
 		t.Fatal("got probability 0 after a second want more")
 	}
 	for at := time.Second + tick; at <= 2*time.Second+5*tick; at += tick {
-		if called := p.tick(at); called != (at <= 2*time.Second+tick) {
-			t.Fatalf("tick at %v: got %v", at, called)
-		}
+		equal(t, "tick at "+at.String(), p.tick(at), at <= 2*time.Second+tick)
 	}
-	if drop := d.Enter(0, 3); drop != 0 {
-		t.Errorf("after a rest: got probability %v want 0", drop)
-	}
+	equal(t, "probability after a rest", d.Enter(0, 3), 0)
 }
 
 // TestProcess_shadow has calls of ModeShadow. They have probabilities, and change those of others in
@@ -99,9 +100,7 @@ func TestProcess_shadow(t *testing.T) {
 func TestProcess_smallestAim(t *testing.T) {
 	p := newProcess(idle)
 	small, large := p.Demand(50*time.Millisecond, false), p.Demand(200*time.Millisecond, false)
-	if p.Demand(50*time.Millisecond, false) != small {
-		t.Error("got other counters for the same setting")
-	}
+	equal(t, "counters of the same setting", p.Demand(50*time.Millisecond, false), small)
 	aim := func(at time.Duration, calls ...*Demand) time.Duration {
 		for _, d := range calls {
 			d.Enter(0, 0)
@@ -109,12 +108,8 @@ func TestProcess_smallestAim(t *testing.T) {
 		p.tick(at)
 		return p.State().Aim.Round(time.Millisecond)
 	}
-	if got := aim(tick, small, large); got != 50*time.Millisecond {
-		t.Errorf("both: got %v want 50ms", got)
-	}
-	if got := aim(3*time.Second, large); got != 200*time.Millisecond {
-		t.Errorf("the larger one alone: got %v want 200ms", got)
-	}
+	equal(t, "both", aim(tick, small, large), 50*time.Millisecond)
+	equal(t, "the larger one alone", aim(3*time.Second, large), 200*time.Millisecond)
 }
 
 // TestProcess_bubble serves calls in a bubble of testing/synctest: no timer is left, and nothing is shed.
@@ -123,15 +118,11 @@ func TestProcess_bubble(t *testing.T) {
 	d := p.Demand(20*time.Millisecond, false)
 	synctest.Test(t, func(t *testing.T) {
 		for range 1000 {
-			if drop := d.Enter(0, 3); drop != 0 {
-				t.Fatalf("got probability %v want 0", drop)
-			}
+			equal(t, "probability", d.Enter(0, 3), 0)
 			time.Sleep(tick)
 		}
 	})
-	if p.state.Load() != stopped {
-		t.Error("the timer runs")
-	}
+	equal(t, "state of the timer", p.state.Load(), stopped)
 }
 
 // TestDemand_open counts open calls until they end, or are old.
@@ -148,15 +139,11 @@ func TestDemand_open(t *testing.T) {
 		calls = append(calls, d.Begin(1))
 	}
 	d.End(1, calls[0])
-	if got := d.open(); got != 2 {
-		t.Errorf("got %d open calls want 2", got)
-	}
+	equal(t, "open calls", d.open(), 2)
 	p.advance(10 * time.Second)
 	d.Begin(1)
 	d.End(1, calls[1]) // too old to count
-	if got := d.open(); got != 1 {
-		t.Errorf("after 10 s: got %d open calls want 1", got)
-	}
+	equal(t, "after 10 s", d.open(), 1)
 }
 
 // TestProcess_concurrent makes calls and ticks at the same time, and reads the state.
@@ -179,9 +166,7 @@ func TestProcess_concurrent(t *testing.T) {
 	if s := p.State(); math.IsNaN(s.Share) {
 		t.Errorf("got %+v", s)
 	}
-	if got := d.open(); got != 0 {
-		t.Errorf("got %d open calls want 0", got)
-	}
+	equal(t, "open calls", d.open(), 0)
 }
 
 // TestShared reads the scheduler of this test.

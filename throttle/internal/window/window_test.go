@@ -1,6 +1,7 @@
 package window
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -25,17 +26,20 @@ func sumAt(w *Window, now time.Duration, rows int) []Counts {
 	return sums
 }
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 func TestAnEventIsForgottenWithoutPolling(t *testing.T) {
 	for _, silence := range []time.Duration{time.Minute + 500*time.Millisecond, 2 * time.Minute, 1000 * time.Hour, maxTime, 1<<63 - 1} {
 		w := newWindow(time.Minute, 120)
 		count(w, 0, 0, 0, 0)
-		if got := sumAt(w, silence, 1)[0].Accepted; got != 0 {
-			t.Errorf("after %v of silence: got %d events, want 0", silence, got)
-		}
+		equal(t, fmt.Sprintf("after %v of silence", silence), sumAt(w, silence, 1)[0].Accepted, 0)
 		count(w, silence, 0, 0, 0)
-		if got := sumAt(w, silence, 1)[0].Accepted; got != 1 {
-			t.Errorf("an event after %v of silence: got %d events, want 1", silence, got)
-		}
+		equal(t, fmt.Sprintf("an event after %v of silence", silence), sumAt(w, silence, 1)[0].Accepted, 1)
 	}
 }
 
@@ -45,12 +49,8 @@ func TestTimeRunningBackwardsIsIgnored(t *testing.T) {
 	for _, now := range []time.Duration{9*time.Minute + 59*time.Second, 9 * time.Minute, 8*time.Minute + time.Second} {
 		count(w, now, 0, 0, 0)
 	}
-	if got := sumAt(w, 10*time.Minute, 1)[0].Accepted; got != 4 {
-		t.Errorf("got %d events, want 4", got)
-	}
-	if got := sumAt(w, 11*time.Minute+500*time.Millisecond, 1)[0].Accepted; got != 0 {
-		t.Errorf("got %d events a window later, want 0", got)
-	}
+	equal(t, "events", sumAt(w, 10*time.Minute, 1)[0].Accepted, 4)
+	equal(t, "events a window later", sumAt(w, 11*time.Minute+500*time.Millisecond, 1)[0].Accepted, 0)
 }
 
 func TestTimeGoesOnFromWhereAClockHasJumpedBackTo(t *testing.T) {
@@ -60,16 +60,10 @@ func TestTimeGoesOnFromWhereAClockHasJumpedBackTo(t *testing.T) {
 		count(w, start, 0, 0, 0)
 		now := start - back
 		count(w, now, 0, 0, 0)
-		if got := sumAt(w, now+30*time.Second, 1)[0].Accepted; got != 2 {
-			t.Errorf("back by %v: got %d events half a minute later, want both", back, got)
-		}
+		equal(t, fmt.Sprintf("back by %v", back), sumAt(w, now+30*time.Second, 1)[0].Accepted, 2)
 		count(w, now+30*time.Second, 0, 0, 0)
-		if got := sumAt(w, now+62*time.Second, 1)[0].Accepted; got != 1 {
-			t.Errorf("back by %v: got %d events a minute later, want the last", back, got)
-		}
-		if got := sumAt(w, now+92*time.Second, 1)[0].Accepted; got != 0 {
-			t.Errorf("back by %v: got %d events a minute after the last, want 0", back, got)
-		}
+		equal(t, fmt.Sprintf("back by %v", back), sumAt(w, now+62*time.Second, 1)[0].Accepted, 1)
+		equal(t, fmt.Sprintf("back by %v", back), sumAt(w, now+92*time.Second, 1)[0].Accepted, 0)
 	}
 }
 
