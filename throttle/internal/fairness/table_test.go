@@ -17,6 +17,8 @@ type tenant struct {
 	offered, shed float64
 }
 
+func (t *tenant) served() float64 { return (t.offered - t.shed) / t.offered }
+
 // equal returns n tenants that together send calls at a rate.
 func equal(n int, rate float64) []*tenant {
 	var all []*tenant
@@ -67,6 +69,20 @@ func newTable(weight func(string) float64) *Table {
 	return New(Config{Rows: 8, Stripes: 4, Weight: weight, Exact: true})
 }
 
+func TestOneOfManyTakesTooMuch(t *testing.T) {
+	for _, rate := range []float64{20, 100, 1000} { // of one client of a fleet, and of a server
+		all := append(equal(99, 0.6*rate), &tenant{key: "greedy", rate: 5.4 * rate})
+		play(newTable(nil), time.Minute, 5.0/6, nil, all...)
+		offered, shed := sum(all[:99])
+		if got := 1 - shed/offered; got < 0.99 {
+			t.Errorf("%v calls/s: the others were served %.3f, want 0.99", 6*rate, got)
+		}
+		if got, want := all[99].served(), 0.4/5.4; math.Abs(got-want) > 0.2*want {
+			t.Errorf("%v calls/s: the greedy one was served %.3f, want %.3f", 6*rate, got, want)
+		}
+	}
+}
+
 // TestAsManyAreShed compares the share that is shed with the probability, for any demand.
 func TestAsManyAreShed(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 6))
@@ -81,6 +97,18 @@ func TestAsManyAreShed(t *testing.T) {
 		offered, shed := sum(all)
 		if got := shed / offered; offered > 300 && math.Abs(got-p) > 0.02+2*math.Sqrt(p*(1-p)/offered) {
 			t.Errorf("%d tenants, %.0f calls: shed %.3f, want %.3f", n, offered, got, p)
+		}
+	}
+}
+
+func TestWeights(t *testing.T) {
+	weights := map[string]float64{"tenant 0": 1, "tenant 1": 2, "tenant 2": 4}
+	all := equal(3, 5000)
+	play(newTable(func(key string) float64 { return weights[key] }), time.Minute, 0.8, nil, all...)
+	one := all[0].served()
+	for i, want := range []float64{1, 2, 4} {
+		if got := all[i].served() / one; math.Abs(got/want-1) > 0.1 {
+			t.Errorf("weight %v: served %.2f times as much, want %v", want, got, want)
 		}
 	}
 }
@@ -200,4 +228,15 @@ func sized[T any](full, quick T) T {
 		return quick
 	}
 	return full
+}
+
+// TestRows has the state of three tenants.
+func TestRows(t *testing.T) {
+	table := newTable(nil)
+	all := append(equal(2, 200), &tenant{key: "greedy", rate: 800})
+	play(table, 30*time.Second, 0.5, nil, all...)
+	row := table.Rows(30 * time.Second)[0]
+	if row.Above != 1 || math.Abs(row.Largest-0.8) > 0.03 {
+		t.Errorf("got %+v, want 1 tenant above its share, and 0.8 for the largest", row)
+	}
 }

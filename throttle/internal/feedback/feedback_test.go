@@ -112,6 +112,20 @@ func TestState_settles(t *testing.T) {
 	}
 }
 
+// TestState_slowServer has a server whose policy takes the mean of two seconds, as Tiered does. That adds a
+// second to the delay: the loop swings at first, and settles.
+func TestState_slowServer(t *testing.T) {
+	for _, demand := range []float64{2, 10} {
+		m := newModel(demand, 100*time.Millisecond, 2*time.Second)
+		m.run(15*time.Second, nil)
+		low, high := 1.0, 0.0
+		m.run(10*time.Second, func(client, _ float64) { low, high = min(low, client), max(high, client) })
+		if need := 1 - 1/demand; high-low > 0.1 || high > need+0.1*(1-need) || low < 0.8*need {
+			t.Errorf("load %v: the probability is %.3f to %.3f, want about %.3f", demand, low, high, need)
+		}
+	}
+}
+
 // TestState_replicas has three replicas behind a host, one of which sheds nearly all of its calls. The
 // client must not shed those of the others for it.
 func TestState_replicas(t *testing.T) {
@@ -152,6 +166,47 @@ func TestState_lies(t *testing.T) {
 		if every < time.Second/2 && !m.Summary(m.now).Doubted {
 			t.Errorf("a call each %v: the server is believed", every)
 		}
+	}
+}
+
+// TestState_manyClients has 1000 clients with two calls a second each, for a server that serves a fifth of
+// them. Each receives little, and all together settle.
+func TestState_manyClients(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	clients := make([]*model, 1000)
+	for i := range clients {
+		clients[i] = newModel(1, 0, 0)
+		clients[i].lasting = New(dice.Float64()).lasting
+	}
+	const capacity = 4.0 // per tick
+	smoothed, sent, offered := 20.0, 0, 0
+	for now := tick; now < 40*time.Second; now += tick {
+		share := max(0, 1-capacity/smoothed)
+		arrived := 0
+		for range 20 {
+			m := clients[dice.IntN(len(clients))]
+			m.now = now
+			m.fade()
+			if now > 20*time.Second {
+				offered++
+			}
+			if dice.Float64() < m.Probability(now)[0] {
+				continue
+			}
+			arrived++
+			m.counts[0].Answers++
+			if dice.Float64() < share {
+				m.counts[0].Full++
+			}
+			m.receive(share)
+		}
+		smoothed += (float64(arrived) - smoothed) * 0.1
+		if now > 20*time.Second {
+			sent += arrived
+		}
+	}
+	if reached := float64(sent) / float64(offered); reached < 0.2 || reached > 0.5 {
+		t.Errorf("%.2f of the calls reached the server, want little more than the 0.2 that it serves", reached)
 	}
 }
 
