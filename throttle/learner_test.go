@@ -2,7 +2,9 @@ package throttle_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +62,93 @@ func TestSlowAutoLearns(t *testing.T) {
 				c.play(t, th)
 				equal(t, "learned", th.Stats().Slow.Learned, c.want)
 			})
+		})
+	}
+}
+
+// doer is Do or DoLocal.
+type doer func(context.Context, throttle.Priority, func(context.Context) error, ...throttle.Fallback) error
+
+// load has many callers of a backend for 20 s, each of which waits for a second. It returns the share of the calls of High
+// that were answered in time after the first 5 s.
+func load(t *testing.T, do doer, rate int, serve func(ctx context.Context) error) float64 {
+	t.Helper()
+	var callers sync.WaitGroup
+	var made, answered atomic.Int64
+	begin := time.Now()
+	for i := range 20 * rate {
+		p, counts := throttle.Low, i >= 5*rate
+		if i%10 == 0 {
+			p = throttle.High
+		}
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			err := do(ctx, p, serve)
+			if p == throttle.High && counts {
+				made.Add(1)
+				if err == nil {
+					answered.Add(1)
+				}
+			}
+		})
+		time.Sleep(time.Until(begin.Add(time.Duration(i+1) * time.Second / time.Duration(rate))))
+	}
+	callers.Wait()
+	return float64(answered.Load()) / float64(made.Load())
+}
+
+// slots returns a backend that serves ten calls of 50 ms at the same time, in order of arrival.
+func slots() func(ctx context.Context) error {
+	free := make(chan struct{}, 10)
+	return func(ctx context.Context) error {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-free }()
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	}
+}
+
+// TestSlowAuto_full: a pool with three times its load. High is served, and without SlowAuto it is not, except by a throttle
+// that serves calls.
+func TestSlowAuto_full(t *testing.T) {
+	for _, tt := range []struct {
+		c           throttle.Config
+		serves      bool
+		least, most float64
+		full        bool
+		would       bool // be refused, by a gate that only counts
+	}{
+		{throttle.Config{SlowAuto: true}, false, 0.94, 1, true, false},
+		{throttle.Config{}, true, 0.94, 1, true, false},
+		{throttle.Config{SlowAuto: true, SlowGate: throttle.ModeShadow}, false, 0, 1, true, true},
+		{throttle.Config{}, false, 0, 0.91, false, false},
+		{throttle.Config{SlowAuto: true, Slow: -1}, false, 0, 0.91, false, false},
+		{throttle.Config{Slow: -1}, true, 0, 0.91, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tt.c.Rand, tt.c.ProcessorWait = rand.Float64, -1
+			th, backend := buildTiered(t, tt.c), slots()
+			do := th.Do
+			if tt.serves {
+				do = th.DoLocal
+			}
+			load(t, do, 100, backend)
+			equal(t, "full at half the load", th.Stats().Slow.Full, false)
+			got := load(t, do, 600, backend)
+			if got < tt.least || got > tt.most {
+				t.Errorf("%+v: %.3f of High succeeded, want %v to %v", tt.c, got, tt.least, tt.most)
+			}
+			equal(t, "full", th.Stats().Slow.Full, tt.full)
+			low := tier(th, throttle.Low)
+			equal(t, "refused", low.Shed.Count(throttle.CauseLimit) > 0, tt.full && !tt.would)
+			equal(t, "would refuse", low.Slow.WouldRefuse > 0, tt.would)
+			load(t, do, 100, backend)
+			equal(t, "full after it", th.Stats().Slow.Full, false)
 		})
 	}
 }

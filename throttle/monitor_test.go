@@ -190,3 +190,53 @@ func TestMonitor_clockBack(t *testing.T) {
 		t.Errorf("got %+v want quiet since then", m.stance)
 	}
 }
+
+// TestMonitor_sharedBackground forgives all rejections during an alert, if Background is their share.
+func TestMonitor_sharedBackground(t *testing.T) {
+	for _, c := range []struct {
+		background float64
+		sheds      bool
+	}{{0, false}, {0.25, false}, {-1, true}} {
+		w := newWatched(t, Config{Background: c.background})
+		w.play(time.Minute, 100, 0)
+		if shed := w.play(2*time.Minute, 200, 0.2); (shed > 1000) != c.sheds {
+			t.Errorf("background %v: %d calls were shed, want some: %v", c.background, shed, c.sheds)
+		}
+	}
+}
+
+// TestMonitor_isBack ends no alert for the demand alone while the backend says that it is full.
+func TestMonitor_isBack(t *testing.T) {
+	m := newMonitor(10 * time.Second)
+	m.grown, m.earlier = true, 100
+	o := observation{span: tier(800, 100, 100), recent: []window.Counts{tier(160, 20, 20)}}
+	if !m.isBack(&o) {
+		t.Error("the demand of before: want it back")
+	}
+	if o.span.Full = 1; m.isBack(&o) {
+		t.Error("the backend says that it is full: want the alert to stay")
+	}
+}
+
+func TestMonitor_end(t *testing.T) {
+	for name, c := range map[string]struct{ rate, failing float64 }{
+		"no rejections":                       {100, 0},
+		"the demand is back, the errors stay": {100, 0.2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatched(t, Config{})
+			w.play(time.Minute, 100, 0)
+			w.play(30*time.Second, 300, 0.6)
+			w.play(25*time.Second, c.rate, c.failing)
+			if got := w.alerts(); !strings.HasPrefix(got, "ratio none") {
+				t.Errorf("got alerts %q", got)
+			}
+			if shed := w.play(2*time.Minute, c.rate, c.failing); shed > 150 { // a trial sheds for two seconds
+				t.Errorf("%d calls were shed after the alert", shed)
+			}
+			if e := w.changes[1]; e.After.Since.Sub(e.Before.Since) < 30*time.Second || e.Before.Since.Before(time.Unix(60, 0).Add(-time.Second)) {
+				t.Errorf("the alert was from %v to %v", e.Before.Since, e.After.Since)
+			}
+		})
+	}
+}

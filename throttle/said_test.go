@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,6 +41,22 @@ func TestMonitor_blocksOfReports(t *testing.T) {
 		m.at, m.ever = time.Minute, tier(100, 0, 0)
 		if m.stayQuiet(&observation{said: said{overloaded: overloaded}}); (m.quiet.known > 0) == overloaded {
 			t.Errorf("overloaded %v: got %d blocks", overloaded, m.quiet.known)
+		}
+	}
+}
+
+// TestMonitor_calm wants that errors which come with more calls are forgiven while the backend says that it
+// is calm, up to the share at which they are tried.
+func TestMonitor_calm(t *testing.T) {
+	for _, c := range []struct {
+		failing, most float64 // share of the calls that is shed
+		alert         string
+	}{{0.1, 0, ""}, {0.2, 0, ""}, {0.45, 0.05, "trial"}, {0.9, 1, "ratio"}} {
+		w := newWatched(t, Config{})
+		w.playSaying(LoadReport{}, time.Minute, 100, 0)
+		shed := float64(w.playSaying(LoadReport{}, time.Minute, 200, c.failing)) / (60 * 200)
+		if first, _, _ := strings.Cut(w.alerts(), " "); first != c.alert || shed > c.most {
+			t.Errorf("%v of errors: got alerts %q and %.3f shed, want first %q and at most %v", c.failing, w.alerts(), shed, c.alert, c.most)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,23 @@ func TestJoined(t *testing.T) {
 		ratio, found := j.compare(&c.since, 0)
 		if found != c.want || found && (ratio < 0.2 || ratio > 0.25) {
 			t.Errorf("%s: got %v, %.2f want %v", name, found, ratio, c.want)
+		}
+	}
+}
+
+// TestMonitor_relief sheds nothing any more when all works again after seconds of failures. The demand may have
+// been larger meanwhile.
+func TestMonitor_relief(t *testing.T) {
+	for _, demand := range []float64{100, 150} {
+		w := newWatched(t, Config{})
+		w.play(time.Minute, 100, 0)
+		w.play(2*time.Second, demand, 1)
+		w.play(4*time.Second, 100, 0)
+		if got := w.alerts(); !strings.HasSuffix(got, " none") || strings.Count(got, "none") != 1 {
+			t.Fatalf("%v calls a second failed: got alerts %q want the end of one", demand, got)
+		}
+		if shed := w.play(20*time.Second, 100, 0); shed > 0 {
+			t.Errorf("%v calls a second failed: %d calls were shed though all works", demand, shed)
 		}
 	}
 }
