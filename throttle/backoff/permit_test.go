@@ -49,19 +49,6 @@ func TestDoneConcurrently(t *testing.T) {
 	}
 }
 
-func TestPermitsNeverDone(t *testing.T) {
-	eachMode(t, func(t *testing.T, mode backoff.Mode) {
-		r := slow(t, backoff.Config{Mode: mode}, time.Second)
-		begun := time.Now()
-		for range 100 {
-			wait(t, r)
-		}
-		if got := time.Since(begun); got != 100*time.Second {
-			t.Errorf("%v: 100 turns: got %v want 100s", mode, got)
-		}
-	})
-}
-
 func TestDoneAfterClose(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	p := wait(t, r)

@@ -87,27 +87,6 @@ func TestCanceledTurnGoesToTheNext(t *testing.T) {
 	}
 }
 
-// TestCanceledTurnThatIsOverdue cancels the first waiter at the moment of its turn: the next gets it at once.
-func TestCanceledTurnThatIsOverdue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := slow(t, backoff.Config{}, time.Second)
-		begun := time.Now()
-		ctx, cancel := timeout(t, time.Second)
-		defer cancel()
-		first := make(chan error, 1)
-		go func() { _, err := r.Wait(ctx); first <- err }()
-		synctest.Wait()
-		wait(t, r)
-		want := time.Second // if the first did not take it
-		if err := <-first; err == nil {
-			want = 2 * time.Second
-		}
-		if got := time.Since(begun); got != want {
-			t.Errorf("turn of the second: got %v want %v", got, want)
-		}
-	})
-}
-
 // TestEndOfManyWaits wants that all workers return at once. The bubble fails if a goroutine is left.
 func TestEndOfManyWaits(t *testing.T) {
 	const workers = 2000
