@@ -170,51 +170,6 @@ func TestPart_MaxCalls(t *testing.T) {
 	})
 }
 
-// TestLoad_KeepsTheLimit floods a healthy store with random keys. A limited key must not get more
-// than twice its limit.
-func TestLoad_KeepsTheLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const callers, length = 300, 2 * time.Second
-		memory, connections := bucket.NewMemoryStore(), make(chan struct{}, 8)
-		s := faked{memory, func(ctx context.Context, r store.Request) (bucket.Decision, error) {
-			select {
-			case connections <- struct{}{}:
-			case <-ctx.Done():
-				return bucket.Decision{}, ctx.Err()
-			}
-			time.Sleep(2 * time.Millisecond)
-			<-connections
-			return memory.Take(ctx, r)
-		}}
-		l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}})
-		ctx, cancel := context.WithTimeout(t.Context(), length)
-		defer cancel()
-		var granted, byPolicy atomic.Int64
-		for i := range callers + 20 {
-			go func() {
-				for n := 0; ctx.Err() == nil; n++ {
-					key := fmt.Sprint(i, n)
-					if i >= callers {
-						key = "limited"
-					}
-					d, _ := l.Decide(ctx, key)
-					if d.Allowed && i >= callers {
-						granted.Add(1)
-					}
-					if d.Source == bucket.SourcePolicy {
-						byPolicy.Add(1)
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
-			}()
-		}
-		time.Sleep(length + time.Second)
-		if n := granted.Load(); n > 2*30 || byPolicy.Load() == 0 {
-			t.Errorf("%d were granted, want at most twice 30; %d requests were decided by the policy, want some", n, byPolicy.Load())
-		}
-	})
-}
-
 // TestDeadline_BelowTheTimeout checks that the policy decides shortly before the caller's deadline,
 // and that the call counts.
 func TestDeadline_BelowTheTimeout(t *testing.T) {

@@ -344,3 +344,22 @@ func TestApply_copies(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 }
+
+// TestHooks_wholeDocument are called when all of a document is in force.
+func TestHooks_wholeDocument(t *testing.T) {
+	var a, b *throttle.Throttle
+	tuned := 0
+	c := newControl(t, control.Hooks{Tuned: func(context.Context, control.TunedEvent) {
+		tuned++
+		if a.Stats().Ratio != b.Stats().Ratio+1 {
+			t.Errorf("got ratios %v and %v want those of one document", a.Stats().Ratio, b.Stats().Ratio)
+		}
+	}})
+	a, b = newThrottle(t, c, "a"), newThrottle(t, c, "b")
+	for ratio := range 50 {
+		apply(t, c, fmt.Sprintf(`{"throttles": {"a": {"ratio": %d}, "b": {"ratio": %d}}}`, ratio+4, ratio+3))
+	}
+	if tuned != 100 {
+		t.Errorf("got %d calls of the hook want one for each line", tuned)
+	}
+}

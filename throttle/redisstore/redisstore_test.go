@@ -114,14 +114,3 @@ func TestContextEnds(t *testing.T) {
 		}
 	}
 }
-
-// TestCloseLeavesTheClient closes both stores twice, and uses them again.
-func TestCloseLeavesTheClient(t *testing.T) {
-	b, l := newBreaker(t, says([]any{"me", "1", int64(7)})), newBucket(t, says([]any{"0", "0", "", "0000000000200000000 c200000000 5 0 0"}))
-	if err := errors.Join(b.Close(), b.Close(), l.Close(), l.Close()); err != nil {
-		t.Errorf("Close: got error %v want none", err)
-	}
-	if err := errors.Join(steps(b)["campaign"](t.Context()), bucketSteps(l)["take"](t.Context())); err != nil {
-		t.Errorf("got error %v want none", err)
-	}
-}
