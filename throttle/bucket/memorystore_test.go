@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +56,40 @@ func TestMemoryBucket_EarlierClockThanReset(t *testing.T) {
 	var d Decision
 	if !b.take(&limit.rate, before, 0, 0, &d) || d.Remaining != 10 || d.ResetAfter != 0 {
 		t.Errorf("got %+v want a full bucket", d)
+	}
+}
+
+// TestMemoryStore_OneKey takes tokens of one key by many goroutines, while buckets of other keys
+// come and go. No more may be granted than the capacity and the refill since the first take.
+func TestMemoryStore_OneKey(t *testing.T) {
+	const workers, each = 8, 20_000
+	for _, l := range []Limit{
+		{Capacity: 1, Refill: 1e6}, {Capacity: 3, Refill: 1e9}, {Capacity: 50, Refill: 1e5}, {Capacity: workers * each / 2, Refill: 1, Period: time.Hour},
+	} {
+		s, limit, others := NewMemoryStore(), rated(l), rated(PerSecond(1e9))
+		var granted atomic.Int64
+		var ready, all sync.WaitGroup
+		ready.Add(workers)
+		begin := s.now()
+		for w := range workers {
+			all.Go(func() {
+				ready.Done()
+				ready.Wait()
+				var d Decision
+				for i := range each {
+					s.take("k", &limit, 1, min(l.Capacity, 2), &d)
+					granted.Add(d.Granted)
+					if w == 0 {
+						s.take(fmt.Sprint(i), &others, 1, 1, &d)
+					}
+				}
+			})
+		}
+		all.Wait()
+		refilled := (s.now() - begin) / int64(limit.Interval())
+		if got, most := granted.Load(), l.Capacity+refilled; got > most || got < l.Capacity {
+			t.Errorf("%v: got %d tokens granted want at least %d and at most %d", l, got, l.Capacity, most)
+		}
 	}
 }
 
