@@ -52,7 +52,7 @@ func TestRandomBurstsAreServed(t *testing.T) {
 
 func TestABackendRecoversAtOnce(t *testing.T) {
 	for _, load := range []float64{5, 50, 500} {
-		s := usual("over", "", "", disturbedBy(Phase{Length: 5 * time.Second, Load: mix(load), Capacity: 1})...)
+		s := row("over", "", fmt.Sprintf("60; 5! load=%v; 180", load))[0]
 		s = shortened(s, 5)
 		f := play(t, s, policy(t, "none"), 1, fewer()).Figures
 		if f.TimeToRecover > 0.25 {
@@ -77,7 +77,7 @@ func TestAnAwareBackendServesHigherPrioritiesFirst(t *testing.T) {
 func TestCertainRejections(t *testing.T) {
 	outcomes := func(load float64, o Options) (full, failed int) {
 		w := &watcher{}
-		play(t, usual("half of the calls fail", "", "", undisturbed(time.Second, load, 0.5)), w.policy(), 1, o)
+		play(t, row("half of the calls fail", "", fmt.Sprintf("1 load=%v errors=50%%", load))[0], w.policy(), 1, o)
 		for _, e := range w.ended {
 			switch e.outcome {
 			case throttle.Overloaded:

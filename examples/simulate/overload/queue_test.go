@@ -136,8 +136,7 @@ func TestQueueCallsEndInTime(t *testing.T) {
 
 // TestLateSuccessesBelongToTheirOffers: what is offered in one second and served in the next counts for the first.
 func TestLateSuccessesBelongToTheirOffers(t *testing.T) {
-	s := usual("stop", "", "",
-		Phase{Length: 2 * time.Second, Load: mix(1.3), Capacity: 1}, Phase{Length: 2 * time.Second, Capacity: 1})
+	s := row("stop", "", "2 load=1.3; 2 load=0")[0]
 	s.Backend = Queue
 	series := play(t, s, policy(t, "none"), 1, Options{}).Series
 	if last, after := series[1], series[2]; after.Useful < 100 || after.Succeeded != (Tiers{}) || last.Succeeded != last.Offered {

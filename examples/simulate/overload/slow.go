@@ -3,6 +3,7 @@ package overload
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -57,88 +58,54 @@ func lowIsSlow(o offer, _ float64, _ int) time.Duration {
 	return usualTime
 }
 
-// slow returns the scenarios of backends that become slow, and of slow calls that are nothing unusual.
+// slow returns the scenarios in which the backend is slow, and does not reject a call.
 func slow() []Scenario {
-	return append(slowOverloads(), slowCalm()...)
-}
-
-func pooled(name, family, title string, v Service, phases ...Phase) Scenario {
-	s := usual(name, family, title, phases...)
-	s.Backend, s.Service = Pool, v
-	return s
-}
-
-// slowOverloads returns the scenarios in which the backend is slow, and does not reject a call.
-func slowOverloads() []Scenario {
-	const family = "slow"
 	workers := Service{Workers: usualWorkers, Patience: callerTimeout, Time: exponential(usualTime)}
-	var all []Scenario
-	for _, clients := range []int{1, 10, 100, 1000} {
-		s := pooled(fmt.Sprintf("pool5-%d", clients), family, fmt.Sprintf("load of 5 times the capacity of ten workers, from %d clients", clients),
-			workers, disturbedBy(Phase{Length: during, Load: mix(5), Capacity: 1})...)
-		s.Clients = clients
-		all = append(all, s)
+	patient := Service{Workers: usualWorkers, Patience: 5 * time.Second, Time: exponential(usualTime)}
+	var all [][]Scenario
+	for _, n := range []int{1, 10, 100, 1000} {
+		title := fmt.Sprintf("load of 5 times the capacity of ten workers, from %d clients", n)
+		all = append(all, row(fmt.Sprint("pool5-", n), title, fiveTimes, pooled(workers), clients(n)))
 	}
-	for _, clients := range []int{1, 10, 100} {
-		s := pooled(fmt.Sprintf("slow-ramp-%d", clients), family, fmt.Sprintf("calls take ten times as long, within a minute, from %d clients", clients),
-			Service{Workers: usualWorkers, Patience: 5 * time.Second, Time: exponential(usualTime)})
-		s.Clients, s.Cases[0].Phases = clients, []Phase{act(60, usualLoad, 0, 0)}
-		for i := range 10 {
-			x := float64(i + 1)
-			s.Cases[0].Phases = append(s.Cases[0].Phases, slower(act(6, usualLoad, 0, disturbed), x, 1/x))
-		}
-		s.Cases[0].Phases = append(s.Cases[0].Phases, slower(act(60, usualLoad, 0, disturbed), 10, 0.1), act(120, usualLoad, 0, 0))
-		all = append(all, s)
+	ramp := series(10, "; 6! slower=%v capacity=%v", func(i float64) []any { return []any{i + 1, 1 / (i + 1)} })
+	for _, n := range []int{1, 10, 100} {
+		title := fmt.Sprintf("calls take ten times as long, within a minute, from %d clients", n)
+		all = append(all, row(fmt.Sprint("slow-ramp-", n), title, "60"+ramp+"; 60! slower=10 capacity=0.1; 120", pooled(patient), clients(n)))
 	}
-	endless := Service{Time: constant(usualTime)}
-	lock := []Phase{act(60, usualLoad, 0, 0), act(120, 2, 0, disturbed), act(180, usualLoad, 0, 0)}
-	slots := Service{Workers: 10, Patience: callerTimeout, Time: constant(50 * time.Millisecond)}
-	warm := pooled("slots", family, "load of three times the capacity of ten workers that take 50 ms", slots, act(20, 0.5, 0, 0), act(60, 3, 0, disturbed), act(60, 0.5, 0, 0))
-	cold := pooled("slots-cold", family, "the same from the first second", slots, act(60, 3, 0, disturbed), act(60, 0.5, 0, 0))
-	warm.Capacity, cold.Capacity = 200, 200
-	return append(all, warm, cold,
-		pooled("stable-timeout", family, "each call takes 5 s, for ten minutes, and is accepted then", endless,
-			act(60, usualLoad, 0, 0), slower(act(600, usualLoad, 0, disturbed), 500, 1), act(60, usualLoad, 0, 0)),
-		pooled("hang", family, "for a minute, calls hang for ever", endless,
-			act(60, usualLoad, 0, 0), slower(act(60, usualLoad, 0, disturbed), math.Inf(1), 0), act(120, usualLoad, 0, 0)),
-		pooled("lock", family, "load of twice the capacity; calls take longer, the more are open",
-			Service{Workers: 1, Patience: callerTimeout, Time: contended}, lock...))
-}
-
-// slower returns a phase in which calls take longer, and the backend has less capacity.
-func slower(p Phase, by, capacity float64) Phase {
-	p.Slower, p.Capacity = by, capacity
-	return p
+	endless := pooled(Service{Time: constant(usualTime)})
+	slots := pooled(Service{Workers: 10, Patience: callerTimeout, Time: constant(50 * time.Millisecond)})
+	return family("slow", slices.Concat(all...),
+		row("slots", "load of three times the capacity of ten workers that take 50 ms",
+			"20 load=0.5; 60! load=3; 60 load=0.5", slots, capacity(200)),
+		row("slots-cold", "the same from the first second", "60! load=3; 60 load=0.5", slots, capacity(200)),
+		row("stable-timeout", "each call takes 5 s, for ten minutes, and is accepted then", "60; 600! slower=500; 60", endless),
+		row("hang", "for a minute, calls hang for ever", "60; 60! slower=inf capacity=0; 120", endless),
+		row("lock", "load of twice the capacity; calls take longer, the more are open", "60; 120! load=2; 180",
+			pooled(Service{Workers: 1, Patience: callerTimeout, Time: contended})))
 }
 
 // slowCalm returns the scenarios in which slow calls are nothing unusual.
 func slowCalm() []Scenario {
-	const family = "slow-calm"
 	workers := Service{Workers: usualWorkers, Patience: callerTimeout, Time: exponential(usualTime)}
-	paused := workers
+	paused, bimodal := workers, workers
 	paused.Every, paused.Pause = 10*time.Second, 200*time.Millisecond
-	bimodal := workers
 	bimodal.Time = some(0.1, 55*time.Millisecond, 5*time.Millisecond)
-	calm := act(180, usualLoad, 0, 0)
-	rare := pooled("slow-rare", family, "a call per second and client; calls take 80 ms", Service{Time: exponential(80 * time.Millisecond)}, calm)
-	rare.Capacity = 125
-	return []Scenario{
-		pooled("pool", family, "80 % load of ten workers", workers, calm),
-		pooled("bimodal", family, "80 % load of ten workers; one call in ten takes 55 ms, the others 5 ms", bimodal, calm),
-		pooled("slow-step", family, "calls take 50 ms instead of 10 ms", Service{Time: constant(usualTime)},
-			act(60, usualLoad, 0, 0), slower(act(120, usualLoad, 0, 0), 5, 1)),
-		pooled("pauses", family, "80 % load of ten workers that pause for 200 ms every 10 s", paused, calm),
-		pooled("slow-some", family, "5 % of the calls take 3 s", Service{Time: some(0.05, 3*time.Second, usualTime)}, calm),
-		pooled("slow-low", family, "calls of Low take 400 ms", Service{Time: lowIsSlow}, calm),
-		rare,
-		pooled("slow-ten", family, "half the load; for a minute, calls take 500 ms instead of 50 ms", Service{Time: constant(50 * time.Millisecond)},
-			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 10, 1), act(60, 0.5, 0, 0)),
-		pooled("slow-ten-random", family, "the same with times that differ", Service{Time: exponential(50 * time.Millisecond)},
-			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 10, 1), act(60, 0.5, 0, 0)),
-		pooled("slow-hundred", family, "half the load; for a minute, calls take 2 s instead of 20 ms", Service{Time: exponential(20 * time.Millisecond)},
-			act(60, 0.5, 0, 0), slower(act(60, 0.5, 0, 0), 100, 1), act(60, 0.5, 0, 0)),
-		pooled("mix-shift", family, "60 % load of 90 workers; for a minute, 9 calls in ten take 100 ms and not 5 ms", Service{Workers: 90, Patience: callerTimeout, Time: shifted},
-			act(180, 0.6, 0, 0)),
-		pooled("load-step", family, "load of ten workers rises from 30 to 80 %", workers, act(60, 0.3, 0, 0), act(120, usualLoad, 0, 0)),
-	}
+	unlimited := func(times func(offer, float64, int) time.Duration) change { return pooled(Service{Time: times}) }
+	const tenTimes = "60 load=0.5; 60 load=0.5 slower=10; 60 load=0.5"
+	return family("slow-calm",
+		row("pool", "80 % load of ten workers", "180", pooled(workers)),
+		row("bimodal", "80 % load of ten workers; one call in ten takes 55 ms, the others 5 ms", "180", pooled(bimodal)),
+		row("slow-step", "calls take 50 ms instead of 10 ms", "60; 120 slower=5", unlimited(constant(usualTime))),
+		row("pauses", "80 % load of ten workers that pause for 200 ms every 10 s", "180", pooled(paused)),
+		row("slow-some", "5 % of the calls take 3 s", "180", unlimited(some(0.05, 3*time.Second, usualTime))),
+		row("slow-low", "calls of Low take 400 ms", "180", unlimited(lowIsSlow)),
+		row("slow-rare", "a call per second and client; calls take 80 ms", "180",
+			unlimited(exponential(80*time.Millisecond)), capacity(125)),
+		row("slow-ten", "half the load; for a minute, calls take 500 ms instead of 50 ms", tenTimes, unlimited(constant(50*time.Millisecond))),
+		row("slow-ten-random", "the same with times that differ", tenTimes, unlimited(exponential(50*time.Millisecond))),
+		row("slow-hundred", "half the load; for a minute, calls take 2 s instead of 20 ms",
+			"60 load=0.5; 60 load=0.5 slower=100; 60 load=0.5", unlimited(exponential(20*time.Millisecond))),
+		row("mix-shift", "60 % load of 90 workers; for a minute, 9 calls in ten take 100 ms and not 5 ms", "180 load=0.6",
+			pooled(Service{Workers: 90, Patience: callerTimeout, Time: shifted})),
+		row("load-step", "load of ten workers rises from 30 to 80 %", "60 load=0.3; 120", pooled(workers)))
 }

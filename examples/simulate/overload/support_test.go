@@ -11,7 +11,9 @@ import (
 
 // steady is a scenario of one phase.
 func steady(length time.Duration, load Tiers) Scenario {
-	return usual("steady", "", "", Phase{Length: length, Load: load, Capacity: 1})
+	s := row("steady", "", "1")[0]
+	s.Cases[0].Phases[0].Length, s.Cases[0].Phases[0].Load = length, load
+	return s
 }
 
 // shortened returns the scenario with shorter phases, but none too short to look at.

@@ -22,25 +22,19 @@ type Tenant struct {
 func tenants() []Scenario {
 	greedy := append(tenantsOf(99, 0.6/99, 1), Tenant{5.4, 1})
 	weighted := slices.Concat(tenantsOf(10, 1, 1), tenantsOf(10, 1, 2), tenantsOf(10, 1, 4))
-	all := []Scenario{
-		ofTenants("tenants-greedy", "99 tenants with 0.6 times the capacity together, and one with 5.4 times", greedy, Tiers{throttle.Medium: 6}),
-		ofTenants("tenants-high", "the same, and a tenth of the calls is High", greedy, Tiers{throttle.High: 0.6, throttle.Medium: 5.4}),
-		ofTenants("tenants-zipf", "1000 tenants by Zipf's law with 1.1, and 3 times the load", zipf(1000, 1.1), Tiers{throttle.Medium: 3}),
-		ofTenants("tenants-weights", "30 equal tenants with weights 1, 2 and 4, and 5 times the load", weighted, Tiers{throttle.Medium: 5}),
+	with := func(tenants []Tenant) change { return func(s *Scenario) { s.Tenants = tenants } }
+	from := func(n int, name, title string) []Scenario {
+		return slices.Concat(
+			row("tenants-greedy"+name, "99 tenants with 0.6 times the capacity together, and one with 5.4 times"+title,
+				"60 mix=medium; 120! load=6 mix=medium; 60 mix=medium", with(greedy), keeps(n)),
+			row("tenants-high"+name, "the same, and a tenth of the calls is High"+title,
+				"60 mix=medium; 120! load=6 mix=tenth-high; 60 mix=medium", with(greedy), keeps(n)),
+			row("tenants-zipf"+name, "1000 tenants by Zipf's law with 1.1, and 3 times the load"+title,
+				"60 mix=medium; 120! load=3 mix=medium; 60 mix=medium", with(zipf(1000, 1.1)), keeps(n)),
+			row("tenants-weights"+name, "30 equal tenants with weights 1, 2 and 4, and 5 times the load"+title,
+				"60 mix=medium; 120! load=5 mix=medium; 60 mix=medium", with(weighted), keeps(n)))
 	}
-	for _, s := range all {
-		s.Name, s.Title, s.Clients, s.KeepClients = s.Name+"-local", s.Title+", at a server", 1, true
-		all = append(all, s)
-	}
-	return all
-}
-
-// ofTenants returns a scenario of tenants with a load.
-func ofTenants(name, title string, tenants []Tenant, load Tiers) Scenario {
-	medium := Tiers{throttle.Medium: usualLoad}
-	s := usual(name, "tenants", title, loaded(60, medium, 0), loaded(120, load, disturbed), loaded(60, medium, 0))
-	s.Tenants, s.Clients, s.KeepClients = tenants, 20, true
-	return s
+	return family("tenants", from(20, "", ""), from(1, "-local", ", at a server"))
 }
 
 func tenantsOf(n int, share, weight float64) []Tenant {
