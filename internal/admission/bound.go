@@ -38,15 +38,19 @@ func (b bound) verdict(r *run) (text string, missed bool) {
 	return fmt.Sprintf("missed %s: %.3g", b, got), true
 }
 
-func goodAtLeast(limit float64) bound {
-	return bound{what: "good", limit: limit, unit: "%", of: (*run).goodShare}
+// share returns a bound on a percentage.
+func share(what string, atMost bool, limit float64, of func(*run) float64) bound {
+	return bound{what: what, atMost: atMost, limit: limit, unit: "%", of: of}
 }
+
+func goodAtLeast(limit float64) bound { return share("good", false, limit, (*run).goodShare) }
 
 func successAtLeast(p throttle.Priority, limit float64) bound {
-	return bound{what: p.String(), limit: limit, unit: "%", of: func(r *run) float64 { return count(r.measured(), p).success() }}
+	return share(p.String(), false, limit, func(r *run) float64 { return count(r.measured(), p).success() })
 }
 
-func highAtLeast(limit float64) bound { return successAtLeast(throttle.High, limit) }
+func highAtLeast(limit float64) bound      { return successAtLeast(throttle.High, limit) }
+func importantAtLeast(limit float64) bound { return successAtLeast(throttle.Important, limit) }
 
 func p99AtMost(limit time.Duration) bound {
 	return bound{what: "p99", atMost: true, limit: limit.Seconds() * 1e3, unit: " ms", of: func(r *run) float64 {
@@ -58,39 +62,38 @@ func p99AtMost(limit time.Duration) bound {
 }
 
 func shedAtMost(limit float64) bound {
-	return bound{what: "shed", atMost: true, limit: limit, unit: "%", of: func(r *run) float64 { return count(r.measured()).shedShare() }}
+	return share("shed", true, limit, func(r *run) float64 { return count(r.measured()).shedShare() })
 }
 
 func highNeverShed() bound {
-	return bound{what: "high shed", atMost: true, unit: "%", of: func(r *run) float64 { return count(r.measured(), throttle.High).shedShare() }}
+	return share("high shed", true, 0, func(r *run) float64 { return count(r.measured(), throttle.High).shedShare() })
 }
 
 func burstShedAtMost(limit float64) bound {
-	return bound{what: "shed of the bursts", atMost: true, limit: limit, unit: "%", of: (*run).shedOfBursts}
+	return share("shed of the bursts", true, limit, (*run).shedOfBursts)
 }
+
+// modestAtLeast is about the tenants that send less than their share.
+func modestAtLeast(limit float64) bound { return share("the 99", false, limit, (*run).modestSuccess) }
 
 // highFromStart is about the first seconds of the process.
 func highFromStart(limit float64, length time.Duration) bound {
-	return bound{
-		what: fmt.Sprintf("high in the first %v", length), limit: limit, unit: "%",
-		of: func(r *run) float64 { return count(between(r.records, 0, length), throttle.High).success() },
-	}
+	return share(fmt.Sprintf("high in the first %v", length), false, limit, func(r *run) float64 {
+		return count(between(r.records, 0, length), throttle.High).success()
+	})
 }
 
 // servedInSecond is about one second of the load, from 0 on.
 func servedInSecond(i int, limit float64) bound {
-	return bound{what: fmt.Sprintf("good in second %d to %d", i, i+1), limit: limit, unit: "%", of: func(r *run) float64 { return r.servedIn(i) }}
+	return share(fmt.Sprintf("good in second %d to %d", i, i+1), false, limit, func(r *run) float64 { return r.servedIn(i) })
 }
 
 // nothingShedFrom counts the requests shed from a time on.
 func nothingShedFrom(from time.Duration) bound {
-	return bound{
-		what: fmt.Sprintf("shed from %v on", from), atMost: true,
-		of: func(r *run) float64 {
-			t := count(between(r.records, from, time.Hour))
-			return float64(t[shed] + t[held])
-		},
-	}
+	return bound{what: fmt.Sprintf("shed from %v on", from), atMost: true, of: func(r *run) float64 {
+		t := count(between(r.records, from, time.Hour))
+		return float64(t[shed] + t[held])
+	}}
 }
 
 // timesNone compares the good answers with those of the same server without protection.

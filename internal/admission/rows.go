@@ -4,23 +4,24 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
-// The times of most rows.
-const (
-	warmUp  = 3 * time.Second
-	measure = 8 * time.Second
-)
-
-// allRows returns the rows in the order of issue 37, and those of issues 41 and 44.
+// allRows returns the rows of issues 37, 41 and 44.
 func allRows() []row {
-	return slices.Concat(calmRows(), overloadRows(), workRows(), changingRows(), protocolRows(), waitRows(), otherWorkRows(), memoryRows(), tenantRows())
+	return slices.Concat(loadRows(), serverRows(), waitRows(), otherWorkRows())
 }
 
+// steady returns a row with a constant load: 8 s after a warm-up of 3 s.
 func steady(name string, rate float64, bounds ...bound) row {
-	return row{name: name, shape: plain(), subjects: []string{subjectOurs}, bounds: bounds, rate: rate, warm: warmUp, length: measure}
+	return row{
+		name: name, rate: rate, bounds: bounds, shape: plain(), subjects: []string{subjectOurs},
+		warm: 3 * time.Second, length: 8 * time.Second,
+	}
+}
+
+func (r row) lasts(warm, length time.Duration) row {
+	r.warm, r.length = warm, length
+	return r
 }
 
 func (r row) on(change func(*shape)) row {
@@ -28,141 +29,125 @@ func (r row) on(change func(*shape)) row {
 	return r
 }
 
-// calmRows are measured from the first second on.
-func calmRows() []row {
-	rows := []row{
-		steady("0.5x", 0.5, shedAtMost(0), highNeverShed()),
-		steady("0.8x", 0.8, shedAtMost(0.5), highNeverShed()),
-	}
-	for i := range rows {
-		rows[i].warm, rows[i].length = 0, time.Minute
-	}
-	return rows
+func (r row) by(subjects ...string) row {
+	r.subjects = subjects
+	return r
 }
 
-func overloadRows() []row {
-	three := steady("3x", 3, goodAtLeast(93), highAtLeast(99.5), successAtLeast(throttle.Important, 85), p99AtMost(150*time.Millisecond))
-	three.subjects = []string{subjectOurs, subjectNone, subjectGoZero, subjectAegis, subjectFailsafe}
-	oneClient := steady("10x, our client", 10, goodAtLeast(93), highAtLeast(97))
-	oneClient.clients = 1
-	hundred := steady("10x, 100 of our clients", 10, goodAtLeast(90), highAtLeast(93))
-	hundred.clients = 100
-	listening := hundred
-	listening.name, listening.listens = "10x, 100 of our clients, listening", true
-	listening.bounds = []bound{goodAtLeast(92), highAtLeast(97)}
+// from sends the load from clients of ours.
+func (r row) from(clients int, listens bool) row {
+	r.clients, r.listens = clients, listens
+	return r
+}
+
+// of says whether the rate and the good answers refer to what the server could do if it were alone.
+func (r row) of(rateOfAll, goodOfAll bool) row {
+	r.rateOfAll, r.goodOfAll = rateOfAll, goodOfAll
+	return r
+}
+
+func (r row) withTenants(highShare float64) row {
+	r.tenants, r.highShare = true, highShare
+	return r.by(subjectUnfair, subjectOurs)
+}
+
+// during sends phases, whose rates are multiples of the capacity.
+func (r row) during(phases ...phase) row {
+	r.phases = func(capacity float64) []phase {
+		all := slices.Clone(phases)
+		for i := range all {
+			all[i].rate *= capacity
+		}
+		return all
+	}
+	return r
+}
+
+// loadRows have the usual server, and other loads.
+func loadRows() []row {
+	const second, step = time.Second, 10 * time.Second
 	return []row{
-		steady("1.5x", 1.5, goodAtLeast(93), highAtLeast(99.5), successAtLeast(throttle.Important, 99.5)),
-		three,
+		steady("0.5x", 0.5, shedAtMost(0), highNeverShed()).lasts(0, time.Minute),
+		steady("0.8x", 0.8, shedAtMost(0.5), highNeverShed()).lasts(0, time.Minute),
+		steady("1.5x", 1.5, goodAtLeast(93), highAtLeast(99.5), importantAtLeast(99.5)),
+		steady("3x", 3, goodAtLeast(93), highAtLeast(99.5), importantAtLeast(85), p99AtMost(150*time.Millisecond)).
+			by(subjectOurs, subjectNone, subjectGoZero, subjectAegis, subjectFailsafe),
 		steady("6x", 6, goodAtLeast(90), highAtLeast(98)),
 		steady("10x", 10, goodAtLeast(85)),
-		oneClient,
-		hundred,
-		listening,
+		steady("10x, our client", 10, goodAtLeast(93), highAtLeast(97)).from(1, false),
+		steady("10x, 100 of our clients", 10, goodAtLeast(90), highAtLeast(93)).from(100, false),
+		steady("10x, 100 of our clients, listening", 10, goodAtLeast(92), highAtLeast(97)).from(100, true),
+		steady("start, 3x", 3, highFromStart(80, 3*second)).lasts(0, 3*second),
+		steady("steps 0.5x, 3x, 0.5x", 0, servedInSecond(11, 80), servedInSecond(21, 80), nothingShedFrom(22*second)).
+			lasts(0, 3*step).during(phase{length: step, rate: 0.5}, phase{length: step, rate: 3}, phase{length: step, rate: 0.5}),
+		steady("bursts of 200, mean 0.3x", 0, highAtLeast(100), burstShedAtMost(30)).lasts(0, 20*second).
+			during(slices.Repeat([]phase{{length: 5 * second, rate: 0.1, burst: 200}}, 4)...), // 0.1x between the bursts
+		steady("99 tenants 0.6x, one 5.4x", 6, modestAtLeast(97)).withTenants(0),
+		steady("99 tenants 0.6x, one 5.4x, 10 % High", 6, highAtLeast(99)).withTenants(0.1),
 	}
 }
 
-// workRows have other work per request.
-func workRows() (rows []row) {
-	for _, work := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
-		rows = append(rows, steady(fmt.Sprintf("handler %v, 3x", work), 3, goodAtLeast(88), highAtLeast(97)).
-			on(func(s *shape) { s.Work = work }))
+// serverRows have other servers: more work or memory per request, another protocol.
+func serverRows() []row {
+	work := func(name string, d time.Duration) row {
+		return steady(name, 3, goodAtLeast(88), highAtLeast(97)).on(func(s *shape) { s.Work = d })
 	}
-	return rows
-}
-
-// changingRows have a load that is not steady, or look at its beginning.
-func changingRows() []row {
-	start := steady("start, 3x", 3, highFromStart(80, 3*time.Second))
-	start.warm, start.length = 0, 3*time.Second
-	const step, up, down = 10 * time.Second, 10, 20
-	steps := steady("steps 0.5x, 3x, 0.5x", 0, servedInSecond(up+1, 80), servedInSecond(down+1, 80), nothingShedFrom((down+2)*time.Second))
-	steps.warm, steps.length = 0, 3*step
-	steps.phases = func(capacity float64) []phase {
-		return []phase{{length: step, rate: capacity / 2}, {length: step, rate: 3 * capacity}, {length: step, rate: capacity / 2}}
+	speaking := func(name, protocol string, connections int) row {
+		return steady(name, 3, goodAtLeast(88), highAtLeast(98)).
+			on(func(s *shape) { s.Protocol, s.Connections = protocol, connections })
 	}
-	return []row{start, steps, burstRow()}
-}
-
-// burstRow has 0.1x between the bursts, which makes a mean of 0.3x.
-func burstRow() row {
-	bursts := steady("bursts of 200, mean 0.3x", 0, highAtLeast(100), burstShedAtMost(30))
-	bursts.warm, bursts.length = 0, 20*time.Second
-	bursts.phases = func(capacity float64) []phase {
-		return slices.Repeat([]phase{{length: 5 * time.Second, rate: capacity / 10, burst: 200}}, 4)
-	}
-	return bursts
-}
-
-func protocolRows() []row {
-	atThree := func(name string, change func(*shape)) row {
-		return steady(name+", 3x", 3, goodAtLeast(88), highAtLeast(98)).on(change)
-	}
-	two := steady("GOMAXPROCS 2, load on the same cores, 3x", 3, goodAtLeast(80), highAtLeast(99))
 	return []row{
-		two.on(func(s *shape) { s.Procs = 2 }),
-		atThree("HTTP/2, 1 connection", func(s *shape) { s.Protocol, s.Connections = protocolHTTP2, 1 }),
-		atThree("gRPC, 1 connection", func(s *shape) { s.Protocol, s.Connections = protocolGRPC, 1 }),
-		atThree("gRPC, 50 connections", func(s *shape) { s.Protocol, s.Connections = protocolGRPC, 50 }),
-		atThree("Connect", func(s *shape) { s.Protocol = protocolConnect }),
+		work("handler 1ms, 3x", time.Millisecond),
+		work("handler 20ms, 3x", 20*time.Millisecond),
+		work("handler 50ms, 3x", 50*time.Millisecond),
+		steady("GOMAXPROCS 2, load on the same cores, 3x", 3, goodAtLeast(80), highAtLeast(99)).on(func(s *shape) { s.Procs = 2 }),
+		speaking("HTTP/2, 1 connection, 3x", protocolHTTP2, 1),
+		speaking("gRPC, 1 connection, 3x", protocolGRPC, 1),
+		speaking("gRPC, 50 connections, 3x", protocolGRPC, 50),
+		speaking("Connect, 3x", protocolConnect, 0),
+		steady("4 MB per request, heap 2 GB, 0.7x", 0.7, shedAtMost(0.5)).
+			on(func(s *shape) { s.Allocates, s.Heap = 4<<20, 2<<30 }),
 	}
 }
 
 // waitRows have requests that wait for something in the server: a full pool, a lock. Nothing is set for that.
 func waitRows() []row {
 	const calm, full = 20 * time.Second, 20 * time.Second
-	pool := func(s *shape) { s.Waits, s.Slots, s.Work = 50*time.Millisecond, 10, 0 }
-	lock := func(s *shape) { s.Waits, s.Slots, s.Work = 5*time.Millisecond, 1, 0 }
-	at := func(name string, rate float64, warm time.Duration, change func(*shape), bounds ...bound) row {
-		r := steady(name, rate, bounds...).on(change)
-		r.warm, r.length = warm, full
-		r.phases = func(capacity float64) []phase {
-			return []phase{{length: warm, rate: capacity / 2}, {length: full, rate: rate * capacity}}
-		}
-		return r
+	waits := func(wait time.Duration, slots int) func(*shape) {
+		return func(s *shape) { s.Waits, s.Slots, s.Work = wait, slots, 0 }
 	}
-	slower := at("ten times as slow, not full, 0.5x", 0.5, calm, func(s *shape) {
-		s.Waits, s.Slowdown, s.Work = 50*time.Millisecond, calm, 0
-	}, shedAtMost(1))
-	slower.length, slower.rateOfAll, slower.goodOfAll = time.Minute, true, true
-	slower.phases = nil
-	six := steady("pool of 10, 6x", 6, goodAtLeast(88), highAtLeast(95)).on(pool)
-	three := at("pool of 10, 3x", 3, calm, pool, goodAtLeast(92), highAtLeast(95), successAtLeast(throttle.Important, 90))
-	three.subjects = []string{subjectOurs, subjectNone, subjectFailsafe}
+	pool, lock := waits(50*time.Millisecond, 10), waits(5*time.Millisecond, 1)
+	at := func(name string, warm time.Duration, bounds ...bound) row {
+		return steady(name, 3, bounds...).lasts(warm, full).during(phase{length: warm, rate: 0.5}, phase{length: full, rate: 3})
+	}
+	slowly := func(s *shape) { s.Waits, s.Slowdown, s.Work = 50*time.Millisecond, calm, 0 }
 	return []row{
-		three,
-		six,
-		at("pool of 10, start, 3x", 3, 0, pool, goodAtLeast(80), highAtLeast(85)),
-		at("lock of 5ms, 3x", 3, calm, lock, goodAtLeast(88), highAtLeast(95)),
-		at("lock of 5ms, start, 3x", 3, 0, lock, goodAtLeast(75), highAtLeast(85)),
-		slower,
+		at("pool of 10, 3x", calm, goodAtLeast(92), highAtLeast(95), importantAtLeast(90)).on(pool).
+			by(subjectOurs, subjectNone, subjectFailsafe),
+		steady("pool of 10, 6x", 6, goodAtLeast(88), highAtLeast(95)).on(pool),
+		at("pool of 10, start, 3x", 0, goodAtLeast(80), highAtLeast(85)).on(pool),
+		at("lock of 5ms, 3x", calm, goodAtLeast(88), highAtLeast(95)).on(lock),
+		at("lock of 5ms, start, 3x", 0, goodAtLeast(75), highAtLeast(85)).on(lock),
+		steady("ten times as slow, not full, 0.5x", 0.5, shedAtMost(1)).on(slowly).lasts(calm, time.Minute).of(true, true),
 	}
 }
 
-// otherWorkRows have work that is not requests, or requests that do not work.
+// otherWorkRows have work that is not requests, or requests that do not work. Without protection the queue
+// grows for some seconds beside goroutines that never rest.
 func otherWorkRows() []row {
-	mixed := steady("mixed: low waits 100 ms outside, 3x", 3, goodAtLeast(90), highAtLeast(98))
-	mixed.rateOfAll, mixed.goodOfAll = true, true
-	rows := []row{mixed.on(func(s *shape) { s.LowWaits = 100 * time.Millisecond })}
+	rows := []row{steady("mixed: low waits 100 ms outside, 3x", 3, goodAtLeast(90), highAtLeast(98)).of(true, true).
+		on(func(s *shape) { s.LowWaits = 100 * time.Millisecond })}
 	for _, n := range []int{1, 4} {
-		busy := func(s *shape) { s.Background = n }
-		few := steady(fmt.Sprintf("%dx GOMAXPROCS never rest, 0.3x of all", n), 0.3, timesNone(0.98)).on(busy)
-		few.rateOfAll, few.goodOfAll = true, true
-		many := steady(fmt.Sprintf("%dx GOMAXPROCS never rest, 3x of the rest", n), 3, timesNone(2), highAtLeast(90)).on(busy)
-		few.warm, many.warm = 5*time.Second, 5*time.Second // without protection the queue grows for some seconds
-		few.subjects, many.subjects = []string{subjectNone, subjectOurs}, []string{subjectNone, subjectOurs}
-		rows = append(rows, few, many)
+		name := fmt.Sprintf("%dx GOMAXPROCS never rest", n)
+		busy := func(r row) row {
+			return r.on(func(s *shape) { s.Background = n }).lasts(5*time.Second, r.length).by(subjectNone, subjectOurs)
+		}
+		rows = append(rows,
+			busy(steady(name+", 0.3x of all", 0.3, timesNone(0.98)).of(true, true)),
+			busy(steady(name+", 3x of the rest", 3, timesNone(2), highAtLeast(90))))
 	}
-	calm := steady("neighbour process, 0.3x of all", 0.3, shedAtMost(1))
-	calm.goodOfAll = true
-	full := steady("neighbour process, 1.5x of all", 1.5, goodAtLeast(80))
-	for _, r := range []row{calm, full} {
-		r.rateOfAll = true
-		rows = append(rows, r.on(func(s *shape) { s.Neighbour = true }))
-	}
-	return rows
-}
-
-func memoryRows() []row {
-	return []row{steady("4 MB per request, heap 2 GB, 0.7x", 0.7, shedAtMost(0.5)).
-		on(func(s *shape) { s.Allocates, s.Heap = 4<<20, 2<<30 })}
+	beside := func(s *shape) { s.Neighbour = true }
+	return append(rows,
+		steady("neighbour process, 0.3x of all", 0.3, shedAtMost(1)).of(true, true).on(beside),
+		steady("neighbour process, 1.5x of all", 1.5, goodAtLeast(80)).of(true, false).on(beside))
 }

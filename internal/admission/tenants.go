@@ -16,18 +16,6 @@ const (
 	greedyTenant  = "greedy"
 )
 
-// tenantRows have 99 tenants with 0.6x together, and one with 5.4x.
-func tenantRows() []row {
-	alone := steady("99 tenants 0.6x, one 5.4x", 6, modestAtLeast(97))
-	beside := steady("99 tenants 0.6x, one 5.4x, 10 % High", 6, highAtLeast(99))
-	beside.highShare = 0.1
-	rows := []row{alone, beside}
-	for i := range rows {
-		rows[i].tenants, rows[i].subjects = true, []string{subjectUnfair, subjectOurs}
-	}
-	return rows
-}
-
 // crowd gives each arrival a tenant, and the priority Medium or High.
 func crowd(seed uint64, arrivals []arrival, highShare float64) {
 	random := rand.New(rand.NewPCG(seed, 44))
@@ -41,11 +29,6 @@ func crowd(seed uint64, arrivals []arrival, highShare float64) {
 			a.priority = throttle.High
 		}
 	}
-}
-
-// modestAtLeast is about the tenants that send less than their share.
-func modestAtLeast(limit float64) bound {
-	return bound{what: "the 99", limit: limit, unit: "%", of: (*run).modestSuccess}
 }
 
 // modestSuccess returns the success of all tenants but the greedy one.
