@@ -5,22 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
-
-func TestParseDefaults(t *testing.T) {
-	s, err := parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := describe(s), "[over5] [sre tiered] [1] table"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
 
 func describe(s settings) string {
 	var scenarios, policies []string
@@ -30,43 +21,32 @@ func describe(s settings) string {
 	for _, policy := range s.policies {
 		policies = append(policies, policy.Name)
 	}
-	return fmt.Sprint(scenarios, " ", policies, " ", s.seeds, " ", s.format)
+	return strings.TrimSpace(fmt.Sprint(scenarios, " ", policies, " ", s.seeds, " ", s.format, " ", s.plot))
 }
 
 func TestParse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
-	s, err := parse(strings.Fields("-scenario over2,aware -policy none,gobreaker -seeds 2-3 -format csv -clients 7 -capacity 50 " +
-		"-rejection-cost 0 -certain -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -background 0.1 -plot " + path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := describe(s), "[over2 over2-aware over5-aware over10-aware] [none gobreaker] [2 3] csv"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if s.plot != path || s.list {
-		t.Errorf("got plot %q, list %v", s.plot, s.list)
-	}
-	if got, want := s.options.Settings, (overload.Settings{Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Background: 0.1, Window: 20 * time.Second}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if o := s.options; o.Clients != 7 || o.Capacity != 50 || o.RejectionCost >= 0 || !o.Certain {
-		t.Errorf("got %d clients, capacity %v and rejections for %v, certain %v, want 7, 50, less than 0 and true", o.Clients, o.Capacity, o.RejectionCost, o.Certain)
-	}
-	if !s.realClock() {
-		t.Error("got no real clock with gobreaker, want one")
+	all := "-scenario over2,aware -policy none,gobreaker -seeds 2-3 -format csv -clients 7 -capacity 50 -rejection-cost 0 -certain " +
+		"-ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -background 0.1 -plot " + path
+	for _, tt := range []struct {
+		args, want string
+		options    overload.Options
+	}{
+		{"", "[over5] [sre tiered] [1] table", overload.Options{}},
+		{"-retry none,budget -policy sre", "[over5] [sre+none sre+budget] [1] table", overload.Options{}},
+		{all, "[over2 over2-aware over5-aware over10-aware] [none gobreaker] [2 3] csv " + path, overload.Options{
+			Clients: 7, Capacity: 50, RejectionCost: -1, Certain: true, Settings: overload.Settings{
+				Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Background: 0.1, Window: 20 * time.Second,
+			},
+		}},
+	} {
+		s, err := parse(strings.Fields(tt.args))
+		if got := describe(s); got != tt.want || err != nil || !reflect.DeepEqual(s.options, tt.options) || s.realClock() != (tt.args == all) {
+			t.Errorf("%s: got %s, %+v, error %v want %s, %+v", tt.args, got, s.options, err, tt.want, tt.options)
+		}
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v for the plot's file, want none before the run", err)
-	}
-}
-
-func TestParse_retry(t *testing.T) {
-	s, err := parse(strings.Fields("-retry none,budget -policy sre"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := describe(s), "[over5] [sre+none sre+budget] [1] table"; got != want || s.policies[1].Retry != "budget" {
-		t.Errorf("got %s, rule %q want %s", got, s.policies[1].Retry, want)
 	}
 }
 
@@ -85,13 +65,9 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no such file or directory"}},
 		{[]string{"-scenario", "isolation", "-plot", filepath.Join(folder, "a.svg")}, []string{"-plot", "isolation-warm", "many cases"}},
 		{[]string{"-clients", "-1"}, []string{"Clients is -1", "1 to 100000"}},
-		{[]string{"-capacity", "0.5"}, []string{"Capacity is 0.5", "1 to 1e6"}},
 		{[]string{"-rejection-cost", "1.1"}, []string{"-rejection-cost", "0 to 1"}},
 		{[]string{"-ratio", "1"}, []string{"Ratio is 1", "more than 1, at most 1e6"}},
-		{[]string{"-minimum-rate", "-1"}, []string{"MinimumRate is -1"}},
 		{[]string{"-window", "10"}, []string{"-window", "parse error"}},
-		{[]string{"-target", "0.6"}, []string{"TargetRejection is 0.6", "0.01 to 0.5"}},
-		{[]string{"-background", "0.6"}, []string{"Background is 0.6", "at most 0.5"}},
 		{[]string{"over5"}, []string{`"over5" is not a flag`}},
 		{[]string{"-policy", "sre,", "tiered"}, []string{"-policy"}},
 	}

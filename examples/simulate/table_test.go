@@ -126,25 +126,7 @@ func TestTableParts(t *testing.T) {
 	}
 }
 
-func TestTableOfNothing(t *testing.T) {
-	r := handmade(1)
-	r.results = nil
-	if got := table(t, r); got != "" {
-		t.Errorf("got %q for no results, want nothing", got)
-	}
-}
-
 // fullDisk is a writer that cannot write.
 type fullDisk struct{}
 
-var errFull = errors.New("no space left")
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
-
-func TestFormatsReturnWriteErrors(t *testing.T) {
-	for name, write := range formats() {
-		if err := write(fullDisk{}, handmade(1)); !errors.Is(err, errFull) {
-			t.Errorf("%s: got %v, want %v", name, err, errFull)
-		}
-	}
-}
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
