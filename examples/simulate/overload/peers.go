@@ -20,7 +20,15 @@ import (
 // peers returns the policies of other libraries. Each library is used as its documentation
 // describes, with its default settings.
 func peers() []Policy {
-	return []Policy{failsafePolicy(), failsafePriorityPolicy(), goZeroPolicy(), aegisPolicy(), goBreakerPolicy()}
+	logx.Disable() // go-zero logs the memory of the process every minute as soon as it is imported
+	stat.SetReporter(nil)
+	return []Policy{
+		peerPolicy("failsafe", "failsafe-go's adaptive throttler (its random numbers cannot be seeded)", newFailsafe),
+		peerPolicy("failsafe-prio", "failsafe-go's prioritised throttler (its random numbers cannot be seeded)", newFailsafePriority),
+		peerPolicy("gozero", "go-zero's breaker", newGoZero),
+		peerPolicy("aegis", "aegis's SRE breaker, as kratos uses it", newAegis),
+		peerPolicy("gobreaker", "gobreaker's circuit breaker", newGoBreaker),
+	}
 }
 
 // errRejected is the error of a rejected call, for retries, and for peers that record errors.
@@ -31,7 +39,7 @@ var errRejected = throttle.MarkRejected(errors.New("rejected by the backend"))
 // because a bubble always begins at the same time.
 func randomDelay(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
 
-// peer is a client of another library, which ignores priorities or not.
+// peer is a client of another library. end gets what admit returned.
 type peer struct {
 	admit func(throttle.Priority) (promise any, ok bool)
 	end   func(promise any, accepted bool)
@@ -51,12 +59,15 @@ func peerPolicy(name, title string, client func(Env) peer) Policy {
 	return Policy{Name: name, Title: title, RealClock: true, New: func(e Env) (Client, error) { return client(e), nil }}
 }
 
-// goZeroPolicy returns the policy of go-zero's breaker. It also turns off the logs of go-zero for
-// the whole process: go-zero logs the memory of the process every minute as soon as it is imported.
-func goZeroPolicy() Policy {
-	logx.Disable()
-	stat.SetReporter(nil)
-	return peerPolicy("gozero", "go-zero's breaker", newGoZero)
+// either returns an end that calls one of two functions.
+func either(succeeded, failed func()) func(any, bool) {
+	return func(_ any, accepted bool) {
+		if accepted {
+			succeeded()
+		} else {
+			failed()
+		}
+	}
 }
 
 // newGoZero makes a client. go-zero counts time from a year before the process began, and treats
@@ -68,137 +79,82 @@ func newGoZero(e Env) peer {
 	}
 	randomDelay(e)
 	b := breaker.NewBreaker(breaker.WithName("backend"))
-	return peer{
-		func(throttle.Priority) (any, bool) {
-			promise, err := b.Allow()
-			return promise, err == nil
-		},
-		func(promise any, accepted bool) {
-			if accepted {
-				promise.(breaker.Promise).Accept()
-			} else {
-				promise.(breaker.Promise).Reject(errRejected.Error())
-			}
-		},
-	}
+	return peer{func(throttle.Priority) (any, bool) {
+		promise, err := b.Allow()
+		return promise, err == nil
+	}, func(promise any, accepted bool) {
+		p := promise.(breaker.Promise)
+		either(p.Accept, func() { p.Reject(errRejected.Error()) })(nil, accepted)
+	}}
 }
 
-// aegisPolicy returns the policy of aegis's breaker. Its clients record a shed call as failed, as the
-// documentation of aegis requires.
-func aegisPolicy() Policy {
-	return peerPolicy("aegis", "aegis's SRE breaker, as kratos uses it", func(e Env) peer {
-		randomDelay(e)
-		b := sre.NewBreaker()
-		end := func(_ any, accepted bool) {
-			if accepted {
-				b.MarkSuccess()
-			} else {
-				b.MarkFailed()
-			}
+// newAegis makes a client that records a shed call as failed, as the documentation of aegis requires.
+func newAegis(e Env) peer {
+	randomDelay(e)
+	b := sre.NewBreaker()
+	return peer{func(throttle.Priority) (any, bool) {
+		err := b.Allow()
+		if err != nil {
+			b.MarkFailed()
 		}
-		return peer{func(throttle.Priority) (any, bool) {
-			admitted := b.Allow() == nil
-			if !admitted {
-				end(nil, false)
-			}
-			return nil, admitted
-		}, end}
-	})
+		return nil, err == nil
+	}, either(b.MarkSuccess, b.MarkFailed)}
 }
 
-func goBreakerPolicy() Policy {
-	return peerPolicy("gobreaker", "gobreaker's circuit breaker", func(Env) peer {
-		b := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "backend"})
-		return peer{
-			func(throttle.Priority) (any, bool) {
-				done, err := b.Allow()
-				return done, err == nil
-			},
-			func(done any, accepted bool) {
-				if accepted {
-					done.(func(error))(nil)
-				} else {
-					done.(func(error))(errRejected)
-				}
-			},
+func newGoBreaker(Env) peer {
+	b := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "backend"})
+	return peer{func(throttle.Priority) (any, bool) {
+		done, err := b.Allow()
+		return done, err == nil
+	}, func(promise any, accepted bool) {
+		done := promise.(func(error))
+		either(func() { done(nil) }, func() { done(errRejected) })(nil, accepted)
+	}}
+}
+
+// newFailsafe makes a client of failsafe-go's throttler, without its executor.
+func newFailsafe(Env) peer {
+	t := adaptivethrottler.NewWithDefaults[any]()
+	return peer{func(throttle.Priority) (any, bool) { return nil, t.TryAcquirePermit() }, either(t.RecordSuccess, t.RecordFailure)}
+}
+
+// newFailsafePriority makes a client of failsafe-go's throttler with priorities. Each client has a
+// prioritizer, and calibrates it in the first call of each second. The goroutine that failsafe-go offers for
+// this would never end, and neither would the bubble.
+func newFailsafePriority(Env) peer {
+	const calibration = time.Second
+	prioritizer, due := adaptivethrottler.NewPrioritizer(), time.Now().Add(calibration)
+	t := adaptivethrottler.NewBuilder[any]().BuildPrioritized(prioritizer)
+	return peer{func(p throttle.Priority) (any, bool) {
+		if now := time.Now(); !now.Before(due) {
+			prioritizer.Calibrate()
+			due = now.Truncate(calibration).Add(calibration)
 		}
-	})
-}
-
-// failsafePolicy returns the policy of failsafe-go's throttler, without its executor. Its random
-// numbers cannot be seeded, so the figures vary a little from run to run.
-func failsafePolicy() Policy {
-	const title = "failsafe-go's adaptive throttler (its random numbers cannot be seeded)"
-	return peerPolicy("failsafe", title, func(Env) peer {
-		t := adaptivethrottler.NewWithDefaults[any]()
-		return peer{func(throttle.Priority) (any, bool) { return nil, t.TryAcquirePermit() }, recordIn(t)}
-	})
-}
-
-// calibration is the time between two calibrations of failsafe-go's prioritizer.
-const calibration = time.Second
-
-// failsafePriorityPolicy returns the policy of failsafe-go's throttler with priorities. Each client
-// has a prioritizer, and calibrates it in the first call after each period. The goroutine that failsafe-go
-// offers for this would never end, and neither would the bubble. Its random numbers cannot be seeded, so the
-// figures vary a little from run to run.
-func failsafePriorityPolicy() Policy {
-	const title = "failsafe-go's prioritised throttler (its random numbers cannot be seeded)"
-	return peerPolicy("failsafe-prio", title, func(Env) peer {
-		prioritizer, due := adaptivethrottler.NewPrioritizer(), time.Now().Add(calibration)
-		t := adaptivethrottler.NewBuilder[any]().BuildPrioritized(prioritizer)
-		return peer{func(p throttle.Priority) (any, bool) {
-			if now := time.Now(); !now.Before(due) {
-				prioritizer.Calibrate()
-				due = now.Truncate(calibration).Add(calibration)
-			}
-			return nil, t.TryAcquirePermitWithPriority(priority.VeryHigh - priority.Priority(p))
-		}, recordIn(t)}
-	})
-}
-
-// recordIn returns a function that records the end of a call in a throttler of failsafe-go.
-func recordIn(t interface {
-	RecordSuccess()
-	RecordFailure()
-},
-) func(promise any, accepted bool) {
-	return func(_ any, accepted bool) {
-		if accepted {
-			t.RecordSuccess()
-		} else {
-			t.RecordFailure()
-		}
-	}
+		return nil, t.TryAcquirePermitWithPriority(priority.VeryHigh - priority.Priority(p))
+	}, either(t.RecordSuccess, t.RecordFailure)}
 }
 
 // limiters returns policies that limit the open calls and have no priorities: with the documented defaults, and
 // with a setting that suits backends that serve few calls per client.
 func limiters() []Policy {
+	usual := adaptivelimiter.NewBuilder[any]()
 	least1 := adaptivelimiter.NewBuilder[any]().WithLimits(1, 200, 1).WithMaxLimitFactor(2)
 	return []Policy{
-		failsafeLimiter("failsafe-limiter", "failsafe-go's adaptive limiter", adaptivelimiter.NewBuilder[any]()),
-		failsafeLimiter("failsafe-limiter-tuned", "the same, from a limit of 1, at most twice the open calls", least1),
+		peerPolicy("failsafe-limiter", "failsafe-go's adaptive limiter", func(Env) peer { return newLimiter(usual) }),
+		peerPolicy("failsafe-limiter-tuned", "the same, from a limit of 1, at most twice the open calls",
+			func(Env) peer { return newLimiter(least1) }),
 	}
 }
 
-// failsafeLimiter returns the policy of failsafe-go's limiter, without its executor. Calls that time out
-// are dropped, as its executor does.
-func failsafeLimiter(name, title string, b adaptivelimiter.Builder[any]) Policy {
-	return peerPolicy(name, title, func(Env) peer {
-		l := b.Build()
-		return peer{
-			func(throttle.Priority) (any, bool) {
-				permit, ok := l.TryAcquirePermit()
-				return permit, ok
-			},
-			func(permit any, accepted bool) {
-				if accepted {
-					permit.(adaptivelimiter.Permit).Record()
-				} else {
-					permit.(adaptivelimiter.Permit).Drop()
-				}
-			},
-		}
-	})
+// newLimiter makes a client of failsafe-go's limiter, without its executor. Calls that time out are dropped,
+// as its executor does.
+func newLimiter(b adaptivelimiter.Builder[any]) peer {
+	l := b.Build()
+	return peer{func(throttle.Priority) (any, bool) {
+		permit, ok := l.TryAcquirePermit()
+		return permit, ok
+	}, func(permit any, accepted bool) {
+		p := permit.(adaptivelimiter.Permit)
+		either(p.Record, p.Drop)(nil, accepted)
+	}}
 }

@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -81,10 +82,10 @@ func FindPolicies(list string) ([]Policy, error) {
 func ours() []Policy {
 	return []Policy{
 		{Name: "none", Title: "no throttle", New: func(Env) (Client, error) { return unthrottled{}, nil }},
-		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE)},
-		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered)},
-		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: listening},
-		{Name: "fair", Title: "Spillway, policy Tiered, and calls with their tenant", New: newFair},
+		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE, plain)},
+		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered, plain)},
+		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: spillway(throttle.Tiered, listening)},
+		{Name: "fair", Title: "Spillway, policy Tiered, and calls with their tenant", New: spillway(throttle.Tiered, fair)},
 		{Name: "tiered-v1", Title: "Spillway, policy Tiered of November 2026, with its default settings", New: newTieredV1},
 		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
 	}
@@ -100,8 +101,12 @@ type throttled struct {
 	throttle *throttle.Throttle
 }
 
+func plain(c throttled) Client     { return c }
+func listening(c throttled) Client { return listeningClient{c} }
+func fair(c throttled) Client      { return fairClient{c} }
+
 // spillway returns a function that makes clients with a throttle of the policy.
-func spillway(policy throttle.Policy) func(Env) (Client, error) {
+func spillway(policy throttle.Policy, kind func(throttled) Client) func(Env) (Client, error) {
 	return func(e Env) (Client, error) {
 		t, err := throttle.New(throttle.Config{
 			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
@@ -110,10 +115,7 @@ func spillway(policy throttle.Policy) func(Env) (Client, error) {
 			Slow: e.Settings.Slow, SlowAuto: e.Settings.SlowAuto,
 			Tenants: throttle.Tenants{Weight: e.Weight},
 		})
-		if err != nil {
-			return nil, err
-		}
-		return throttled{t}, nil
+		return kind(throttled{t}), err
 	}
 }
 
@@ -125,14 +127,6 @@ func (c throttled) Admit(p throttle.Priority) (Token, bool) {
 
 func (c throttled) End(t Token, o throttle.Outcome) { t.Call.Finish(o) }
 
-func listening(e Env) (Client, error) {
-	c, err := spillway(throttle.Tiered)(e)
-	if err != nil {
-		return nil, err
-	}
-	return listeningClient{c.(throttled)}, nil
-}
-
 type listeningClient struct{ throttled }
 
 func (c listeningClient) Receive(r throttle.LoadReport) { c.throttle.ReceiveLoad(r) }
@@ -143,21 +137,12 @@ type adaptiveClient struct {
 }
 
 func newAdaptive(e Env) (Client, error) {
-	c := adaptive.Config{
+	const defaultDuration = 30 * time.Second
+	t, err := adaptive.New(adaptive.Config{
 		Duration: e.Settings.Window, RatioForAccepts: e.Settings.Ratio, Now: e.Now, Rand: e.Rand,
-	}
-	if rate := e.Settings.MinimumRate; rate != 0 {
-		window := c.Duration
-		if window == 0 {
-			window = 30 * time.Second // the default of adaptive.Config
-		}
-		c.RequestsPadding = rate * window.Seconds()
-	}
-	t, err := adaptive.New(c)
-	if err != nil {
-		return nil, err
-	}
-	return adaptiveClient{t}, nil
+		RequestsPadding: e.Settings.MinimumRate * cmp.Or(e.Settings.Window, defaultDuration).Seconds(),
+	})
+	return adaptiveClient{t}, err
 }
 
 func (c adaptiveClient) Admit(throttle.Priority) (Token, bool) {
@@ -165,9 +150,5 @@ func (c adaptiveClient) Admit(throttle.Priority) (Token, bool) {
 }
 
 func (c adaptiveClient) End(_ Token, o throttle.Outcome) {
-	if o != throttle.Accepted {
-		c.throttler.Throttled()
-		return
-	}
-	c.throttler.Accepted()
+	either(c.throttler.Accepted, c.throttler.Throttled)(nil, o == throttle.Accepted)
 }

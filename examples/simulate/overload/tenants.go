@@ -153,14 +153,6 @@ type tenantAdmitter interface {
 
 type fairClient struct{ throttled }
 
-func newFair(e Env) (Client, error) {
-	c, err := spillway(throttle.Tiered)(e)
-	if err != nil {
-		return nil, err
-	}
-	return fairClient{c.(throttled)}, nil
-}
-
 func (c fairClient) AdmitOf(tenant string, p throttle.Priority) (Token, bool) {
 	call, err := c.throttle.Admit(throttle.WithTenant(context.Background(), tenant), p)
 	return Token{Call: call}, err == nil

@@ -45,92 +45,45 @@ func asAny[T any](as func(error) (*T, bool)) func(error) (any, bool) {
 	}
 }
 
-// eachKind runs test once per failure.
-func eachKind(t *testing.T, test func(t *testing.T, k kind)) {
-	for _, k := range kinds() {
-		t.Run(k.name, func(t *testing.T) { test(t, k) })
-	}
-}
-
+// TestFoundThroughWrapping asks for each kind about each other, bare and below what may wrap it.
 func TestFoundThroughWrapping(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		for name, err := range map[string]error{
-			"itself":         k.bare,
-			"Errorf":         fmt.Errorf("load: %w", k.bare),
-			"Join":           errors.Join(io.EOF, k.bare),
-			"Errorf of Join": fmt.Errorf("load: %w", errors.Join(io.EOF, k.bare)),
-		} {
-			if !k.is(err) {
-				t.Errorf("%s: Is%s = false, want true", name, k.name)
-			}
-			if f, ok := k.as(err); !ok || f != k.bare {
-				t.Errorf("%s: As%s = %v, %v, want the failure itself", name, k.name, f, ok)
-			}
-			if !errors.Is(err, k.zero) {
-				t.Errorf("%s: errors.Is(err, %T) = false, want true", name, k.zero)
-			}
-		}
-	})
-}
-
-func TestKindsAreDistinct(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
+	for _, k := range kinds() {
 		for _, other := range kinds() {
 			want := k.name == other.name
-			if got := k.is(other.bare); got != want {
-				t.Errorf("Is%s(%s) = %v, want %v", k.name, other.name, got, want)
+			for name, err := range map[string]error{
+				"itself":         other.bare,
+				"Errorf of Join": fmt.Errorf("load: %w", errors.Join(io.EOF, other.bare)),
+			} {
+				f, ok := k.as(err)
+				if k.is(err) != want || ok != want || want && f != other.bare || errors.Is(err, k.zero) != want {
+					t.Errorf("%s of %s, %s: got Is %v, As %v, %v, errors.Is %v want %v",
+						k.name, other.name, name, k.is(err), f, ok, errors.Is(err, k.zero), want)
+				}
 			}
-			if _, got := k.as(other.bare); got != want {
-				t.Errorf("As%s(%s) = %v, want %v", k.name, other.name, got, want)
-			}
-			if got := errors.Is(k.bare, other.zero); got != want {
-				t.Errorf("errors.Is(%s, %T) = %v, want %v", k.name, other.zero, got, want)
-			}
-		}
-	})
-}
-
-func TestCauseStaysReachable(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		err := k.with(io.EOF)
-		if !k.is(err) {
-			t.Errorf("Is%s = false, want true", k.name)
-		}
-		if got := errors.Unwrap(err); got != io.EOF {
-			t.Errorf("Unwrap = %v, want %v", got, io.EOF)
-		}
-		if !errors.Is(fmt.Errorf("load: %w", err), io.EOF) {
-			t.Error("errors.Is does not reach the cause")
-		}
-		if got := err.Error(); got != k.text && got != k.text+": EOF" {
-			t.Errorf("text = %q, want %q, with or without the cause", got, k.text)
-		}
-		for _, other := range kinds() {
 			if !other.is(k.with(other.bare)) {
 				t.Errorf("Is%s does not see through With%s", other.name, k.name)
 			}
 		}
-	})
+	}
 }
 
-func TestABareFaultWrapsNothing(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		if got := errors.Unwrap(k.bare); got != nil || errors.Is(k.bare, io.EOF) || errors.Is(k.bare, nil) {
-			t.Errorf("Unwrap = %v, want nil", got)
+func TestCauseStaysReachable(t *testing.T) {
+	for _, k := range kinds() {
+		err := k.with(io.EOF)
+		if got := errors.Unwrap(err); !k.is(err) || got != io.EOF || !errors.Is(fmt.Errorf("load: %w", err), io.EOF) {
+			t.Errorf("%s: got Is %v, Unwrap %v want true, %v", k.name, k.is(err), got, io.EOF)
 		}
-		if got := k.bare.Error(); got != k.text {
-			t.Errorf("text = %q, want %q", got, k.text)
+		if got := err.Error(); got != k.text && got != k.text+": EOF" {
+			t.Errorf("%s: got text %q want %q, with or without the cause", k.name, got, k.text)
 		}
-	})
-}
-
-func TestNilIsNoFault(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
+		if got := k.bare.Error(); errors.Unwrap(k.bare) != nil || errors.Is(k.bare, io.EOF) || got != k.text {
+			t.Errorf("%s without a cause: got %q, which wraps %v want %q", k.name, got, errors.Unwrap(k.bare), k.text)
+		}
 		f, ok := k.as(nil)
 		if with := k.with(nil); with != nil || k.is(nil) || f != nil || ok {
 			t.Errorf("With%s(nil) = %v, Is %v, As %v, %v, want nothing", k.name, with, k.is(nil), f, ok)
 		}
-	})
+	}
 }
 
 func TestRetryDelay(t *testing.T) {
