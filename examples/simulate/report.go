@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
@@ -43,12 +44,11 @@ func newReport(s settings, runs []run, outcomes []*overload.Outcome) report {
 
 // find returns the result of a scenario and a policy.
 func (r report) find(scenario, policy string) (result, bool) {
-	for _, found := range r.results {
-		if found.scenario.Name == scenario && found.policy.Name == policy {
-			return found, true
-		}
+	i := slices.IndexFunc(r.results, func(of result) bool { return of.scenario.Name == scenario && of.policy.Name == policy })
+	if i < 0 {
+		return result{}, false
 	}
-	return result{}, false
+	return r.results[i], true
 }
 
 // mostSeeds returns the largest number of seeds of a result.
@@ -62,12 +62,7 @@ func (r report) mostSeeds() int {
 
 // uneven reports whether some results have more seeds than others.
 func (r report) uneven() bool {
-	for _, of := range r.results {
-		if len(of.Seeds) != len(r.results[0].Seeds) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.results, func(of result) bool { return len(of.Seeds) != r.mostSeeds() })
 }
 
 // seeds describes the completed seeds in a few words.

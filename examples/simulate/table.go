@@ -19,7 +19,7 @@ func writeTable(w io.Writer, r report) error {
 	}
 	var text strings.Builder
 	for _, s := range r.settings.scenarios {
-		of := part{s.Name + ": " + s.Title, func(of result) bool { return of.scenario.Name == s.Name }, columns()}
+		of := part{s.Name + ": " + s.Title, func(of result) bool { return of.scenario.Name == s.Name }, overload.FigureNames()[:11]}
 		of.write(&text, r, func(of result) string { return of.policy.Name })
 	}
 	for _, p := range parts() {
@@ -45,35 +45,54 @@ recover: after the disturbance, until 99 % are admitted and 97 % succeed. false 
 
 // column is one figure in the table.
 type column struct {
-	header string
 	figure string // its name in overload.FigureNames
+	header string
 	scale  float64
 	digits int // after the point
 	worst  bool
 }
 
-// columns returns the columns for every run.
-func columns() []column {
-	return []column{
-		{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
-		{header: "High %", figure: "success_high", scale: 100, digits: 1},
-		{header: "Important %", figure: "success_important", scale: 100, digits: 1},
-		{header: "Medium %", figure: "success_medium", scale: 100, digits: 1},
-		{header: "Low %", figure: "success_low", scale: 100, digits: 1},
-		{header: "sent/C", figure: "sent", scale: 1, digits: 2},
-		{header: "waste %", figure: "waste", scale: 100, digits: 1},
-		{header: "to shed s", figure: "time_to_shed", scale: 1, digits: 2},
-		{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
-		{header: "false shed %", figure: "false_shed", scale: 100, digits: 3},
-		{header: "fairness", figure: "fairness", scale: 1, digits: 2},
+// columns returns the columns of some figures.
+func columns(figures ...string) []column {
+	all := []column{
+		{"goodput", "goodput %", 100, 1, false},
+		{"success_high", "High %", 100, 1, false},
+		{"success_important", "Important %", 100, 1, false},
+		{"success_medium", "Medium %", 100, 1, false},
+		{"success_low", "Low %", 100, 1, false},
+		{"sent", "sent/C", 1, 2, false},
+		{"waste", "waste %", 100, 1, false},
+		{"time_to_shed", "to shed s", 1, 2, false},
+		{"time_to_recover", "recover s", 1, 1, false},
+		{"false_shed", "false shed %", 100, 3, false},
+		{"fairness", "fairness", 1, 2, false},
+		{"steady", "steady mean %", 100, 2, false},
+		{"steady_worst", "steady worst %", 100, 2, true},
+		{"whole", "whole run mean %", 100, 2, false},
+		{"whole_worst", "whole run worst %", 100, 2, true},
+		{"most_open", "most open", 1, 0, false},
+		{"attempts", "attempts/calls", 1, 2, false},
+		{"succeeded", "succeed %", 100, 2, false},
+		{"shed_per_failed", "shed/failed", 1, 2, false},
+		{"time_to_admit", "to admit s", 1, 2, false},
+		{"shed_all", "shed %", 100, 2, false},
+		{"tenants_below", "below %", 100, 1, false},
+		{"tenants_fair", "fairness", 1, 3, false},
+		{"tenants_worst", "least", 1, 2, false},
 	}
+	var found []column
+	for _, figure := range figures {
+		i := slices.IndexFunc(all, func(c column) bool { return c.figure == figure })
+		found = append(found, all[i])
+	}
+	return found
 }
 
 // part is a table of some results.
 type part struct {
 	title   string
 	has     func(result) bool
-	columns []column
+	figures []string
 }
 
 // write writes a title, the headers and a line per result. It writes nothing if the part has no result.
@@ -82,7 +101,7 @@ func (p part) write(text *strings.Builder, r report, name func(result) string) {
 	if len(rows) == 0 {
 		return
 	}
-	width := 0
+	columns, width := columns(p.figures...), 0
 	for _, of := range rows {
 		width = max(width, len(name(of)))
 	}
@@ -90,7 +109,7 @@ func (p part) write(text *strings.Builder, r report, name func(result) string) {
 	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(name, seeds string, cell func(column) string) {
 		fmt.Fprintf(w, "%-*s\t", width, name)
-		for _, c := range p.columns {
+		for _, c := range columns {
 			fmt.Fprint(w, cell(c), "\t")
 		}
 		if r.uneven() {
@@ -106,52 +125,34 @@ func (p part) write(text *strings.Builder, r report, name func(result) string) {
 	fmt.Fprintln(text)
 }
 
+// parts returns the tables of special runs.
 func parts() []part {
 	family := func(name string) func(result) bool { return func(of result) bool { return of.scenario.Family == name } }
 	return []part{
 		{
 			"How much of the worst healthy priority is admitted beside one that fails for its own reason",
 			func(of result) bool { return !math.IsNaN(of.Figures["steady"].Mean) },
-			[]column{
-				{header: "steady mean %", figure: "steady", scale: 100, digits: 2},
-				{header: "steady worst %", figure: "steady_worst", scale: 100, digits: 2, worst: true},
-				{header: "whole run mean %", figure: "whole", scale: 100, digits: 2},
-				{header: "whole run worst %", figure: "whole_worst", scale: 100, digits: 2, worst: true},
-			},
+			[]string{"steady", "steady_worst", "whole", "whole_worst"},
 		},
 		{
 			"The most calls that were open at the same time",
 			func(of result) bool { return of.scenario.Backend == overload.Pool },
-			[]column{{header: "most open", figure: "most_open", scale: 1}},
+			[]string{"most_open"},
 		},
 		{
 			"Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance",
 			func(of result) bool { return of.policy.Retry != "" || of.scenario.Retry != "" },
-			[]column{
-				{header: "attempts/calls", figure: "attempts", scale: 1, digits: 2},
-				{header: "succeed %", figure: "succeeded", scale: 100, digits: 2},
-				{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
-				{header: "High %", figure: "success_high", scale: 100, digits: 1},
-				{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
-			},
+			[]string{"attempts", "succeeded", "goodput", "success_high", "time_to_recover"},
 		},
 		{
 			"Bad luck: calls shed in the 30 s after a disturbance for each that failed in it; time until all are admitted; calls shed from its start on",
 			family("luck"),
-			[]column{
-				{header: "shed/failed", figure: "shed_per_failed", scale: 1, digits: 2},
-				{header: "to admit s", figure: "time_to_admit", scale: 1, digits: 2},
-				{header: "shed %", figure: "shed_all", scale: 100, digits: 2},
-			},
+			[]string{"shed_per_failed", "time_to_admit", "shed_all"},
 		},
 		{
 			"Tenants: calls that succeed of those below their fair share; Jain's index of what each gets of its share; the least by weight",
 			family("tenants"),
-			[]column{
-				{header: "below %", figure: "tenants_below", scale: 100, digits: 1},
-				{header: "fairness", figure: "tenants_fair", scale: 1, digits: 3},
-				{header: "least", figure: "tenants_worst", scale: 1, digits: 2},
-			},
+			[]string{"tenants_below", "tenants_fair", "tenants_worst"},
 		},
 	}
 }
