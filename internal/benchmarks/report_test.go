@@ -32,9 +32,9 @@ func TestFindings_Verdict(t *testing.T) {
 	measured := func(name string, x float64) *result {
 		return &result{subject: &subject{name: name, pair: true}, serial: []float64{10 * x}, paired: []float64{10}}
 	}
-	c := speedUp("x", ourTransport, 1.7, bareTransport)
+	c := speedUp("x", "HTTP client, Transport", 1.7, "HTTP client, bare base in memory")
 	for bare, want := range map[float64]string{0: ">= 1.70 MISSED", 1.6: ">= 1.44 met", 1.8: ">= 1.62 MISSED", 2: ">= 1.70 MISSED"} {
-		row := newFindings([]*result{measured(ourTransport, 1.5), measured(bareTransport, bare)}).verdict(c)
+		row := newFindings([]*result{measured("HTTP client, Transport", 1.5), measured("HTTP client, bare base in memory", bare)}).verdict(c)
 		if got := row[3] + " " + row[4]; row[2] != "1.50" || got != want {
 			t.Errorf("1.5 beside %v: got %v want %s", bare, row, want)
 		}
@@ -45,7 +45,7 @@ func TestFindings_Verdict(t *testing.T) {
 func TestReport(t *testing.T) {
 	results := []*result{
 		{subject: &subject{group: "floors", name: floorS, pair: true}, serial: []float64{20}, paired: []float64{10}, good: 1, all: 1},
-		{subject: &subject{group: "ours", name: ourAllowed, pair: true}, serial: []float64{28}, paired: []float64{14}, good: 9, all: 10},
+		{subject: &subject{group: "ours", name: "allowed", pair: true}, serial: []float64{28}, paired: []float64{14}, good: 9, all: 10},
 	}
 	var out strings.Builder
 	if err := printTables(&out, report(results)); err != nil {

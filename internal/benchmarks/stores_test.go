@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestStoresAreMeasured measures one round of what needs no server, or only one that starts at once.
@@ -46,25 +45,6 @@ func TestStoresThatAreMissing(t *testing.T) {
 		if tables := storeTables(all); len(all) != len(want) || len(tables) != 1 {
 			t.Errorf("got %d stores and %d tables want %d and no verdicts", len(all), len(tables), len(want))
 		}
-	}
-}
-
-func TestStoresStopWhenInterrupted(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	for _, c := range measureStores(ctx, t, regexp.MustCompile("Instant"), storeBudget, quiet) {
-		if c.asked != 0 {
-			t.Errorf("%s: got %d takes want 0", c.name, c.asked)
-		}
-	}
-}
-
-func TestStoresWithoutMatch(t *testing.T) {
-	if all := measureStores(t.Context(), t, regexp.MustCompile("^shed"), time.Hour, quiet); len(all) != 0 { // it must not spend the hour
-		t.Errorf("got %d contenders want none", len(all))
-	}
-	if tables := stores(regexp.MustCompile("^shed"), quiet); len(tables) != 0 {
-		t.Errorf("got %v want no tables", tables)
 	}
 }
 

@@ -8,33 +8,9 @@ import (
 	"time"
 
 	"github.com/deixis/faults"
-	"github.com/spillway-go/spillway/throttle"
-)
 
-// The names of Spillway subjects that have bounds.
-const (
-	ourAllowed      = "allowed"
-	ourLow          = "allowed, low priority"
-	ourSlow         = "allowed, Slow"
-	ourLearned      = "allowed, learned Slow"
-	ourGeneric      = "allowed, generic form"
-	ourAdmit        = "allowed, Admit and Done"
-	ourPositive     = "allowed, P > 0"
-	ourPositiveDraw = "allowed, P > 0, own draw"
-	ourFinished     = "allowed, Finished hook"
-	ourBoth         = "allowed, Started and Finished hooks"
-	ourMixed        = "allowed, one in 100 rejected"
-	ourBucketEnds   = "allowed, a bucket ends"
-	ourShed         = "shed"
-	ourShedDraw     = "shed, own draw"
-	ourShedLow      = "shed, low priority"
-	tenantAllowed   = "allowed, tenant"
-	tenantPositive  = "allowed, P > 0, tenant"
-	tenantShed      = "shed, tenant"
-	ourTimeout      = "rejected, DeadlineExceeded"
-	ourUnavailable  = "rejected, faults.Unavailable"
-	ourNotFound     = "not found, faults.NotFound"
-	ourPlain        = "not found, plain error"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/control"
 )
 
 var errPlain = errors.New("no such product")
@@ -100,7 +76,11 @@ func since(t *throttle.Throttle, p throttle.Priority, count func(*throttle.Prior
 }
 
 // healthy is a successful call of priority p through a throttle without rejections.
-func healthy(name string, p throttle.Priority, c throttle.Config, op func(*throttle.Throttle) error) *subject {
+func healthy(ctx context.Context, name string, p throttle.Priority, c throttle.Config) *subject {
+	return healthyBy(name, p, c, func(t *throttle.Throttle) error { return t.Do(ctx, p, noop) })
+}
+
+func healthyBy(name string, p throttle.Priority, c throttle.Config, op func(*throttle.Throttle) error) *subject {
 	t := bench(c)
 	return &subject{
 		name: name, pair: true, op: func() error { return op(t) },
@@ -112,20 +92,20 @@ func allowed() []*subject {
 	none := throttle.Config{Policy: throttle.SRE}
 	ctx := context.Background()
 	return []*subject{
-		healthy(ourAllowed, throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		healthy(ourLow, throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.Low, noop) }),
-		healthy(ourSlow, throttle.High, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		healthy(ourLearned, throttle.High, throttle.Config{Policy: throttle.SRE, SlowAuto: true}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		healthy(ctx, "allowed", throttle.High, none),
+		healthy(ctx, "allowed, low priority", throttle.Low, none),
+		healthy(ctx, "allowed, Slow", throttle.High, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond}),
+		healthy(ctx, "allowed, learned Slow", throttle.High, throttle.Config{Policy: throttle.SRE, SlowAuto: true}),
 		controlled(),
-		healthy(ourGeneric, throttle.High, none, func(t *throttle.Throttle) error {
+		healthyBy("allowed, generic form", throttle.High, none, func(t *throttle.Throttle) error {
 			_, err := throttle.Do(ctx, t, throttle.High, noopValue)
 			return err
 		}),
-		healthy(ourAdmit, throttle.High, none, admitAndDone),
-		positive(ctx, ourPositive, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
-		positive(ctx, ourPositiveDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
-		mixed(ourMixed, none),
-		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
+		healthyBy("allowed, Admit and Done", throttle.High, none, admitAndDone),
+		positive(ctx, "allowed, P > 0", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
+		positive(ctx, "allowed, P > 0, own draw", throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
+		mixed("allowed, one in 100 rejected", none),
+		bucketEnds("allowed, a bucket ends", none, 500*time.Millisecond),
 	}
 }
 
@@ -191,9 +171,7 @@ func bucketEnds(name string, c throttle.Config, width time.Duration) *subject {
 	var clock atomic.Int64
 	base := time.Now()
 	c.Now = func() time.Time { return base.Add(time.Duration(clock.Add(int64(width)))) }
-	s := healthy(name, throttle.High, c, func(t *throttle.Throttle) error {
-		return t.Do(context.Background(), throttle.High, noop)
-	})
+	s := healthy(context.Background(), name, throttle.High, c)
 	s.pair = false
 	return s
 }
@@ -202,19 +180,19 @@ func hooked() []*subject {
 	finished := throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {}}
 	both := finished
 	both.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }
-	do := func(t *throttle.Throttle) error { return t.Do(context.Background(), throttle.High, noop) }
+	ctx := context.Background()
 	return []*subject{
-		healthy(ourFinished, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: finished}, do),
-		healthy(ourBoth, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: both}, do),
+		healthy(ctx, "allowed, Finished hook", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: finished}),
+		healthy(ctx, "allowed, Started and Finished hooks", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: both}),
 	}
 }
 
 func shedCalls() []*subject {
 	ctx := context.Background()
 	return []*subject{
-		shedCall(ctx, ourShed, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
-		shedCall(ctx, ourShedDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
-		shedCall(ctx, ourShedLow, throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall(ctx, "shed", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall(ctx, "shed, own draw", throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
+		shedCall(ctx, "shed, low priority", throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
 	}
 }
 
@@ -238,18 +216,18 @@ func tenants() []*subject {
 	ctx := throttle.WithTenant(context.Background(), "shop 17")
 	sre := throttle.Config{Policy: throttle.SRE}
 	return []*subject{
-		healthy(tenantAllowed, throttle.High, sre, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		positive(ctx, tenantPositive, throttle.High, sre, 0.999),
-		shedCall(ctx, tenantShed, throttle.High, sre, 0.99),
+		healthy(ctx, "allowed, tenant", throttle.High, sre),
+		positive(ctx, "allowed, P > 0, tenant", throttle.High, sre, 0.999),
+		shedCall(ctx, "shed, tenant", throttle.High, sre, 0.99),
 	}
 }
 
 func failures() []*subject {
 	return []*subject{
-		failure(ourTimeout, context.DeadlineExceeded, throttle.Rejected, throttle.FaultTimeout),
-		failure(ourUnavailable, faults.Unavailable(0), throttle.Rejected, throttle.FaultAvailability),
-		failure(ourNotFound, faults.NotFound, throttle.Accepted, throttle.FaultMissing),
-		failure(ourPlain, errPlain, throttle.Accepted, throttle.FaultOther),
+		failure("rejected, DeadlineExceeded", context.DeadlineExceeded, throttle.Rejected, throttle.FaultTimeout),
+		failure("rejected, faults.Unavailable", faults.Unavailable(0), throttle.Rejected, throttle.FaultAvailability),
+		failure("not found, faults.NotFound", faults.NotFound, throttle.Accepted, throttle.FaultMissing),
+		failure("not found, plain error", errPlain, throttle.Accepted, throttle.FaultOther),
 	}
 }
 
@@ -277,4 +255,27 @@ func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subj
 
 func returns(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
+}
+
+// controlled is an allowed call while an operator's settings are in force.
+func controlled() *subject {
+	ctl := throttle.Must(control.New(control.Config{}))
+	c := throttle.Config{Policy: throttle.SRE, Hooks: ctl.ThrottleHooks()}
+	s := healthy(context.Background(), "allowed, settings overridden", throttle.High, c)
+	_ = throttle.Must(ctl.Apply(context.Background(), control.Document{Throttles: map[string]*control.Throttle{"bench": {Patch: throttle.Patch{Ratio: new(3.0)}}}}))
+	return s
+}
+
+// tiered returns calls through a throttle with the policy Tiered. They have the lowest priority where
+// it matters, because the highest follows the formula of SRE.
+func tiered() []*subject {
+	ctx, policy := context.Background(), throttle.Config{Policy: throttle.Tiered}
+	shedding := throttle.Config{Policy: throttle.Tiered, Rand: drawShed}
+	return []*subject{
+		healthy(ctx, "Tiered, allowed, low priority", throttle.Low, policy),
+		positive(ctx, "Tiered, allowed, low priority, P > 0", throttle.Low, throttle.Config{Policy: throttle.Tiered, Background: -1, Rand: drawAdmit}, 1),
+		mixed("Tiered, allowed, one in 100 rejected", policy),
+		bucketEnds("Tiered, allowed, a bucket ends", policy, 10*time.Second/120),
+		shedCall(ctx, "Tiered, shed, low priority", throttle.Low, shedding, 1),
+	}
 }

@@ -15,15 +15,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// peerFailsafe is the peer in a bound.
-const peerFailsafe = "failsafe-go throttler, direct"
-
-// peerGobreaker is the breaker that Circuit.Do is compared with.
-const peerGobreaker = "gobreaker"
-
-// peerRate is the limiter that buckets in memory are compared with.
-const peerRate = "x/time rate"
-
 // unlimited is more events per second than any subject makes.
 const unlimited = 1e9
 
@@ -61,7 +52,7 @@ func through(t adaptivethrottler.AdaptiveThrottler[any]) func() error {
 }
 
 func failsafeAllowed() *subject {
-	return &subject{name: peerFailsafe, op: through(adaptivethrottler.NewWithDefaults[any]()), pair: true}
+	return &subject{name: "failsafe-go throttler, direct", op: through(adaptivethrottler.NewWithDefaults[any]()), pair: true}
 }
 
 func failsafeShed() *subject {
@@ -86,7 +77,7 @@ func failsafeExecutor() *subject {
 
 func gobreakerAllowed() *subject {
 	cb := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench"})
-	return &subject{name: peerGobreaker, pair: true, op: func() error {
+	return &subject{name: "gobreaker", pair: true, op: func() error {
 		_, err := cb.Execute(noopAny)
 		return err
 	}}
@@ -142,7 +133,7 @@ func aegisShed() *subject {
 // rateAllowed makes calls through x/time's token bucket, which learns nothing from how they end.
 func rateAllowed() *subject {
 	ctx, l := context.Background(), rate.NewLimiter(unlimited, unlimited)
-	return &subject{name: peerRate, pair: true, op: func() error {
+	return &subject{name: "x/time rate", pair: true, op: func() error {
 		if !l.Allow() {
 			return errShed
 		}

@@ -12,13 +12,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The names of the telemetry subjects that have bounds, and of the floor of their bound.
-const (
-	ourMetrics  = "allowed, metrics on"
-	ourTotals   = "allowed, metrics on, no duration, no spans"
-	floorRecord = "Histogram.Record, attributes made before"
-)
-
 // sdk is the OpenTelemetry SDK as an application sets it up, without an exporter.
 type sdk struct {
 	metrics *sdkmetric.MeterProvider
@@ -47,13 +40,11 @@ func telemetry() []*subject {
 	s := newSDK()
 	sampled, _ := sdktrace.NewTracerProvider().Tracer("bench").Start(context.Background(), "sampled")
 	withMetrics := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
-		return healthy(name, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: hooks}, func(t *throttle.Throttle) error {
-			return t.Do(ctx, throttle.High, noop)
-		})
+		return healthy(ctx, name, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: hooks})
 	}
 	return []*subject{
-		withMetrics(ourMetrics, context.Background(), s.hooks()),
-		withMetrics(ourTotals, context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
+		withMetrics("allowed, metrics on", context.Background(), s.hooks()),
+		withMetrics("allowed, metrics on, no duration, no spans", context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
 		withMetrics("allowed, metrics on, sampled span", sampled, s.hooks(otelthrottle.WithTracerProvider(sdktrace.NewTracerProvider()))),
 		recorded(s),
 	}
@@ -70,7 +61,7 @@ func recorded(s sdk) *subject {
 	options := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(
 		attribute.String("throttle.name", "bench"), attribute.String("throttle.priority", "high"), attribute.String("throttle.outcome", "accepted")))}
 	took := time.Microsecond
-	return &subject{name: floorRecord, pair: true, op: func() error {
+	return &subject{name: "Histogram.Record, attributes made before", pair: true, op: func() error {
 		histogram.Record(ctx, took.Seconds(), options...)
 		return nil
 	}}

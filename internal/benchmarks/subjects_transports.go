@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -15,35 +16,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// The names of calls over HTTP and gRPC, with and without a throttle. There is no network, because it
-// would hide the difference.
-const (
-	bareTransport    = "HTTP client, bare base in memory"
-	ourTransport     = "HTTP client, Transport"
-	bareHandler      = "HTTP server, bare handler"
-	ourMiddleware    = "HTTP server, Middleware"
-	middlewareOff    = "HTTP server, Middleware, no ProcessorWait"
-	middlewareTells  = "HTTP server, Middleware, Tell"
-	middlewareShed   = "HTTP server, Middleware, shed"
-	bareInvoker      = "gRPC client, bare invoker"
-	ourClient        = "gRPC client, unary interceptor"
-	bareUnary        = "gRPC server, bare handler"
-	ourServer        = "gRPC server, unary interceptor"
-	serverOff        = "gRPC server, unary interceptor, no ProcessorWait"
-	ourListens       = "HTTP client, Transport, Listen"
-	ourTransportShed = "HTTP client, Transport, shed"
-	ourClientShed    = "gRPC client, unary interceptor, shed"
-)
-
 func transports() []*subject {
-	return append(append(httpClients(), httpServers()...), append(grpcClients(), grpcServers()...)...)
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
+	return slices.Concat(httpClients(), httpServers(), grpcClients(), grpcServers())
 }
 
 // sheddingConfig returns a Config that sheds every call whose probability is above 0.
@@ -88,7 +62,7 @@ func (t instantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func httpClients() []*subject {
-	request := must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
+	request := throttle.Must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
 	report := protocol.FormatLoad(throttle.LoadReport{Answers: 8})
 	base := instantTransport{http.Header{"Date": {"today"}}, http.Header{protocol.LoadHeader: {report}}}
 	exchange := func(transport http.RoundTripper) func() error {
@@ -104,17 +78,17 @@ func httpClients() []*subject {
 			return response.Body.Close()
 		}
 	}
-	ours := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "bench"}}))
-	listening := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
+	ours := throttle.Must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "bench"}}))
+	listening := throttle.Must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "bench"}, Listen: anyone,
 	}))
-	shedding := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: sheddingConfig()}))
-	startShedding(must(shedding.Group().Get("backend")))
+	shedding := throttle.Must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: sheddingConfig()}))
+	startShedding(throttle.Must(shedding.Group().Get("backend")))
 	return []*subject{
-		{name: bareTransport, op: exchange(base), pair: true},
-		{name: ourTransport, op: exchange(ours), pair: true},
-		{name: ourListens, op: exchange(listening), pair: true},
-		{name: ourTransportShed, op: exchange(shedding), pair: true, good: isShed, least: 0.95},
+		{name: "HTTP client, bare base in memory", op: exchange(base), pair: true},
+		{name: "HTTP client, Transport", op: exchange(ours), pair: true},
+		{name: "HTTP client, Transport, Listen", op: exchange(listening), pair: true},
+		{name: "HTTP client, Transport, shed", op: exchange(shedding), pair: true, good: isShed, least: 0.95},
 	}
 }
 
@@ -128,7 +102,7 @@ func (w discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (w discardWriter) WriteHeader(int)             {}
 
 func httpServers() []*subject {
-	request := must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
+	request := throttle.Must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
 	page := []byte("pears")
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(page) })
 	serve := func(h http.Handler) func() error {
@@ -142,7 +116,7 @@ func httpServers() []*subject {
 		return serve(httpthrottle.Middleware(t, c)(handler))
 	}
 	quiet, tells := httpthrottle.MiddlewareConfig{}, httpthrottle.MiddlewareConfig{Tell: anyone}
-	shedding := must(throttle.New(sheddingConfig()))
+	shedding := throttle.Must(throttle.New(sheddingConfig()))
 	startShedding(shedding)
 	refusing := httpthrottle.Middleware(shedding, httpthrottle.MiddlewareConfig{})(handler)
 	refuse := func() error { // which writes headers
@@ -150,11 +124,11 @@ func httpServers() []*subject {
 		return nil
 	}
 	return []*subject{
-		{name: bareHandler, op: serve(handler), pair: true},
-		{name: ourMiddleware, op: behind(bench(throttle.Config{}), quiet), pair: true},
-		{name: middlewareOff, op: behind(bench(throttle.Config{ProcessorWait: -1}), quiet), pair: true},
-		{name: middlewareTells, op: behind(bench(throttle.Config{}), tells)}, // it writes to the one header
-		{name: middlewareShed, op: refuse, pair: true},
+		{name: "HTTP server, bare handler", op: serve(handler), pair: true},
+		{name: "HTTP server, Middleware", op: behind(bench(throttle.Config{}), quiet), pair: true},
+		{name: "HTTP server, Middleware, no ProcessorWait", op: behind(bench(throttle.Config{ProcessorWait: -1}), quiet), pair: true},
+		{name: "HTTP server, Middleware, Tell", op: behind(bench(throttle.Config{}), tells)}, // it writes to the one header
+		{name: "HTTP server, Middleware, shed", op: refuse, pair: true},
 	}
 }
 
@@ -166,13 +140,13 @@ func grpcClients() []*subject {
 		interceptor := c.UnaryInterceptor()
 		return func() error { return interceptor(ctx, method, nil, nil, nil, invoker) }
 	}
-	ours := must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "bench"}}))
-	shedding := must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: sheddingConfig()}))
-	startShedding(must(shedding.Group().Get("")))
+	ours := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "bench"}}))
+	shedding := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: sheddingConfig()}))
+	startShedding(throttle.Must(shedding.Group().Get("")))
 	return []*subject{
-		{name: bareInvoker, op: func() error { return invoker(ctx, method, nil, nil, nil) }, pair: true},
-		{name: ourClient, op: call(ours), pair: true},
-		{name: ourClientShed, op: call(shedding), pair: true, good: isShed, least: 0.95},
+		{name: "gRPC client, bare invoker", op: func() error { return invoker(ctx, method, nil, nil, nil) }, pair: true},
+		{name: "gRPC client, unary interceptor", op: call(ours), pair: true},
+		{name: "gRPC client, unary interceptor, shed", op: call(shedding), pair: true, good: isShed, least: 0.95},
 	}
 }
 
@@ -180,18 +154,18 @@ func grpcServers() []*subject {
 	ctx, info := context.Background(), &grpc.UnaryServerInfo{FullMethod: "/bench.Service/Method"}
 	handler := func(context.Context, any) (any, error) { return nil, nil }
 	behind := func(c throttle.Config) func() error {
-		interceptor := must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})).UnaryInterceptor()
+		interceptor := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})).UnaryInterceptor()
 		return func() error {
 			_, err := interceptor(ctx, nil, info, handler)
 			return err
 		}
 	}
 	return []*subject{
-		{name: bareUnary, pair: true, op: func() error {
+		{name: "gRPC server, bare handler", pair: true, op: func() error {
 			_, err := handler(ctx, nil)
 			return err
 		}},
-		{name: ourServer, pair: true, op: behind(throttle.Config{Name: "bench"})},
-		{name: serverOff, pair: true, op: behind(throttle.Config{Name: "bench", ProcessorWait: -1})},
+		{name: "gRPC server, unary interceptor", pair: true, op: behind(throttle.Config{Name: "bench"})},
+		{name: "gRPC server, unary interceptor, no ProcessorWait", pair: true, op: behind(throttle.Config{Name: "bench", ProcessorWait: -1})},
 	}
 }
