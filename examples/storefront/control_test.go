@@ -62,15 +62,11 @@ func TestControlRefuses(t *testing.T) {
 		want       string
 	}{
 		{jsonType, `{"load":11,"throttle":"off"}`, 400, "load is 11: want 0 to 10"},
-		{jsonType, `{"load":1e999}`, 400, "load"},
-		{jsonType, `{"capacity":10}`, 400, "capacity is 10: want 50 to 2000"},
-		{jsonType, `{"backend":"<script>"}`, 400, `want up, brownout, slow or down`},
 		{jsonType, `{"throttle":"shadow"}`, 400, `throttle is \"shadow\": want on or off`},
 		{jsonType, `{"policy":"fair"}`, 400, `throttle.Policy is \"fair\": want tiered or sre`},
 		{jsonType, `{"laod":4}`, 400, "laod"},
 		{jsonType, `{"load":4} {"load":5}`, 400, "after the JSON object"},
 		{jsonType, ``, 400, "cannot read the body"},
-		{jsonType, `[1]`, 400, "cannot read the body"},
 		{jsonType, `{"backend":"` + strings.Repeat("x", maxControlSize) + `"}`, 413, "too large"},
 		{"text/plain", `{"load":4}`, 415, "application/json"},
 	} {
@@ -111,10 +107,6 @@ func TestControlIsOurPagesAlone(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestOtherAddressesAreForKnownNamesAlone(t *testing.T) {
-	handler := build(t, "").handler("127.0.0.1:8080")
 	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json", "/metrics"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Host = "evil.example:8080"

@@ -19,11 +19,8 @@ func output(t *testing.T, flags string, duration time.Duration) string {
 	t.Helper()
 	var out strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		s, err := parse(strings.Fields(flags))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := newStorefront(t.Context(), s, io.Discard, func(string) string { return "" })
+		s := settingsOf(t, flags)
+		f, err := newStorefront(t.Context(), s, io.Discard, nothing)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,35 +17,34 @@ type at struct {
 
 func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 	const second, minute = time.Second, time.Minute
+	calm := func(after time.Duration) at { return at{after, 0.8, shop.Up} }
 	for name, want := range map[string][]at{
-		"overload": {{2 * second, 0.8, shop.Up}, {4 * second, 4, shop.Up}, {time.Hour, 4, shop.Up}},
+		"overload": {calm(2 * second), {4 * second, 4, shop.Up}, {time.Hour, 4, shop.Up}},
 		"outage": {
-			{4 * second, 0.8, shop.Up},
+			calm(4 * second),
 			{6 * second, 0.8, shop.Down},
 			{14 * second, 0.8, shop.Down},
-			{16 * second, 0.8, shop.Up},
-			{34 * second, 0.8, shop.Up},
+			calm(16 * second),
+			calm(34 * second),
 			{36 * second, 0.8, shop.Down},
-			{46 * second, 0.8, shop.Up},
+			calm(46 * second),
 		},
-		"brownout": {
-			{4 * second, 0.8, shop.Up}, {6 * second, 0.8, shop.Brownout}, {16 * second, 0.8, shop.Up}, {36 * second, 0.8, shop.Brownout},
-		},
+		"brownout": {calm(4 * second), {6 * second, 0.8, shop.Brownout}, calm(16 * second), {36 * second, 0.8, shop.Brownout}},
 		"slow": {
-			{4 * second, 0.8, shop.Up}, {6 * second, 0.8, shop.Slow}, {19 * second, 0.8, shop.Slow}, {21 * second, 0.8, shop.Up}, {41 * second, 0.8, shop.Slow},
+			calm(4 * second), {6 * second, 0.8, shop.Slow}, {19 * second, 0.8, shop.Slow}, calm(21 * second), {41 * second, 0.8, shop.Slow},
 		},
 		"tour": {
-			{2*minute - second, 0.8, shop.Up},
+			calm(2*minute - second),
 			{2*minute + second, 4, shop.Up},
 			{7*minute - second, 4, shop.Up},
-			{7*minute + second, 0.8, shop.Up},
-			{17*minute - second, 0.8, shop.Up},
+			calm(7*minute + second),
+			calm(17*minute - second),
 			{17*minute + second, 4, shop.Down},
 			{21*minute - second, 4, shop.Down},
-			{21*minute + second, 0.8, shop.Up},
+			calm(21*minute + second),
 			{33*minute + second, 4, shop.Up},
 		},
-		"none": {{second, 0.8, shop.Up}, {time.Hour, 0.8, shop.Up}},
+		"none": {calm(second), calm(time.Hour)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

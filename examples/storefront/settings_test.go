@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,21 +13,19 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	s, err := parse(nil)
-	if err != nil || s.listen != "127.0.0.1:8080" || s.open || s.duration != 0 || s.shop != shop.Calm() || s.scenario.name != "" {
-		t.Errorf("no flags: got %+v, error %v want the defaults", s, err)
-	}
-	s, err = parse(strings.Fields("-listen [::1]:0 -open -duration 20s -load 10 -capacity 2000 -policy sre -scenario outage"))
-	want := shop.Settings{Load: 10, Capacity: 2000, Throttled: true, Policy: throttle.SRE}
-	if err != nil || s.listen != "[::1]:0" || !s.open || s.duration != 20*time.Second || s.shop != want || s.scenario.name != "outage" {
-		t.Errorf("all flags: got %+v, error %v", s, err)
-	}
-	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || len(s.scenario.phases) > 0 || s.duration != 0 {
-		t.Errorf("-scenario none: got %+v, error %v want nothing to happen", s, err)
-	}
-	s, err = parse(strings.Fields("-healthcheck -listen 0.0.0.0:8080"))
-	if err != nil || !s.healthcheck || s.listen != "0.0.0.0:8080" {
-		t.Errorf("-healthcheck: got %+v, error %v", s, err)
+	busy := shop.Settings{Load: 10, Capacity: 2000, Throttled: true, Policy: throttle.SRE}
+	outage, _ := findScenario("outage")
+	for args, want := range map[string]settings{
+		"":                           {listen: "127.0.0.1:8080", shop: shop.Calm()},
+		"-scenario none -duration=0": {listen: "127.0.0.1:8080", shop: shop.Calm()},
+		"-healthcheck -listen :8080": {listen: ":8080", shop: shop.Calm(), healthcheck: true},
+		"-listen [::1]:0 -open -duration 20s -load 10 -capacity 2000 -policy sre -scenario outage": {
+			listen: "[::1]:0", open: true, duration: 20 * time.Second, shop: busy, scenario: outage,
+		},
+	} {
+		if got, err := parse(strings.Fields(args)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, error %v want %+v", args, got, err, want)
+		}
 	}
 	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-h: got error %v want flag.ErrHelp", err)

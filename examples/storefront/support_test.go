@@ -4,18 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
 // build returns a storefront with these flags, and closes it at the end of the test.
 func build(t *testing.T, flags string) *storefront {
 	t.Helper()
-	s, err := parse(strings.Fields(flags))
-	if err != nil {
-		t.Fatalf("parse: got error %v want nil", err)
-	}
-	f, err := newStorefront(t.Context(), s, io.Discard, func(string) string { return "" })
+	f, err := newStorefront(t.Context(), settingsOf(t, flags), io.Discard, nothing)
 	if err != nil {
 		t.Fatalf("newStorefront: got error %v want nil", err)
 	}
