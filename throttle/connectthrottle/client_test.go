@@ -3,54 +3,28 @@ package connectthrottle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-
 	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
 
-func sold(context.Context, http.Header, func(string) error) error { return nil }
-
-// wantShed checks the error that the caller of a shed call gets, and the error in it that connect sends.
-func wantShed(t *testing.T, err error, delay time.Duration, retryAfter string) {
-	t.Helper()
-	var coded *connect.Error
-	if !errors.As(err, &coded) || coded.Code() != connect.CodeUnavailable || coded.Message() != "throttle: call shed" {
-		t.Fatalf("got %v want Unavailable: throttle: call shed", coded)
-	}
-	if len(coded.Details()) != 1 {
-		t.Fatalf("got details %v want one", coded.Details())
-	}
-	detail, _ := coded.Details()[0].Value()
-	if info, ok := detail.(*errdetails.RetryInfo); !ok || info.GetRetryDelay().AsDuration() != delay {
-		t.Errorf("got detail %v want a RetryInfo of %v", detail, delay)
-	}
-	if got := coded.Meta().Get("Retry-After"); got != retryAfter {
-		t.Errorf("Retry-After: got %q want %q", got, retryAfter)
-	}
-	if got := coded.Meta().Get("Grpc-Retry-Pushback-Ms"); got != "-1" {
-		t.Errorf("pushback: got %q want -1", got)
-	}
-}
-
 func TestClient_Shed(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		for _, own := range []error{nil, connect.NewError(connect.CodeAborted, errors.New("later"))} { // Config.ShedErr
-			client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always, ShedErr: own}})
-			p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
-				t.Error("got a call: it was shed")
-				return nil
-			}), protocol, calling)
-			spoil(t, client.Group(), host)
+			p := setup{client: connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always, ShedErr: own}}}.open(t, protocol)
+			spoil(t, p.client.Group(), host)
 			err := p.call(t.Context(), procedure)
+			if p.server.Group().Len() != 0 {
+				t.Error("got a call: it was shed")
+			}
 			if own != nil {
 				if connect.CodeOf(err) != connect.CodeAborted || !errors.Is(err, throttle.ErrShed) {
 					t.Errorf("got %v want Aborted, and a shed", err)
@@ -72,87 +46,73 @@ func TestClient_Shed(t *testing.T) {
 
 func TestClient_NotMade(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
-		p := open(t, handle(sold), protocol, calling)
+		p := setup{client: connectthrottle.ClientConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}}}.open(t, protocol)
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
 		late, cancel := context.WithDeadline(t.Context(), time.Now())
 		defer cancel()
 		for code, ctx := range map[connect.Code]context.Context{
-			connect.CodeCanceled: canceled, connect.CodeDeadlineExceeded: late,
-			connect.CodeInternal: throttle.WithPriority(t.Context(), 15),
+			connect.CodeCanceled: canceled, connect.CodeDeadlineExceeded: late, connect.CodeInternal: throttle.WithPriority(t.Context(), 15),
 		} {
 			if err := p.call(ctx, procedure); connect.CodeOf(err) != code {
 				t.Errorf("got %v want %v", err, code)
 			}
 		}
-		wants(t, "none made", member(t, client.Group(), host), tally{})
+		counts(t, "none made", member(t, p.client.Group(), host), "")
 	})
 }
 
 // TestClose makes and serves calls without throttles, which still do not send a priority, and convert faults.
 func TestClose(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
-		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
-		p := open(t, handle(func(_ context.Context, h http.Header, _ func(string) error) error {
-			if got := h.Get(connectthrottle.PriorityHeader); got != "" {
-				t.Errorf("got the priority %q sent", got)
-			}
-			return faults.NotFound
-		}, serving), protocol, calling)
-		spoil(t, client.Group(), host)
-		spoil(t, server.Group(), procedure)
-		must(t, errors.Join(client.Close(), client.Close(), server.Close(), server.Close()))
-		ctx := throttle.WithPriority(t.Context(), throttle.Low)
-		if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeNotFound {
-			t.Errorf("got %v want NotFound", err)
+		p := setup{serve: func(_ context.Context, h http.Header, _ func(string) error) error {
+			return fmt.Errorf("%w, priority %q", faults.NotFound, h.Get(connectthrottle.PriorityHeader))
+		}}.open(t, protocol)
+		must(t, errors.Join(p.client.Close(), p.client.Close(), p.server.Close(), p.server.Close()))
+		err := p.call(throttle.WithPriority(t.Context(), throttle.Low), procedure)
+		if connect.CodeOf(err) != connect.CodeNotFound || !strings.HasSuffix(err.Error(), `priority ""`) {
+			t.Errorf("got %v want NotFound, and no priority", err)
 		}
 	})
 }
 
-type hooked struct{}
-
-func startHook() throttle.Hooks {
-	return throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-		return context.WithValue(ctx, hooked{}, true)
-	}}
-}
-
-type asking struct {
-	http.RoundTripper
-
-	t *testing.T
-}
-
-func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Value(hooked{}) != true {
-		a.t.Error("client: got no value of the Started hook")
+// The context of the Started hook goes on to the handler, and to the transport, also from one client through another.
+func TestHooks(t *testing.T) {
+	type hooked string
+	start := func(by hooked) throttle.Config {
+		return throttle.Config{Name: string(by), Hooks: throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+			return context.WithValue(ctx, by, true)
+		}}}
 	}
-	return a.RoundTripper.RoundTrip(r)
-}
-
-func TestClient_Hooks(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		_, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Hooks: startHook()}})
-		_, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Hooks: startHook()}})
-		p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
-			if ctx.Value(hooked{}) != true {
-				t.Error("server: got no value of the Started hook")
+		inner := throttle.Must(connectthrottle.NewClient(connectthrottle.ClientConfig{Throttle: start("inner")}))
+		p := setup{
+			client: connectthrottle.ClientConfig{Throttle: start("outer")}, server: connectthrottle.ServerConfig{Throttle: start("server")},
+			serve: func(ctx context.Context, _ http.Header, _ func(string) error) error {
+				if ctx.Value(hooked("server")) != true {
+					t.Error("server: got no value of the hook")
+				}
+				return nil
+			},
+		}.open(t, protocol)
+		p.options = append(p.options, connect.WithInterceptors(inner.Interceptor()))
+		transport := p.http.Transport
+		p.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Context().Value(hooked("outer")) != true || r.Context().Value(hooked("inner")) != true {
+				t.Error("client: got no value of both hooks")
 			}
-			return nil
-		}, serving), protocol, calling)
-		p.client.Transport = asking{p.client.Transport, t}
+			return transport.RoundTrip(r)
+		})
 		must(t, p.call(t.Context(), procedure))
 	})
 }
 
-// TestClient_OtherSide passes calls of the other side through: some programs share options.
-func TestClient_OtherSide(t *testing.T) {
+// TestOtherSide passes calls of the other side through: some programs share options.
+func TestOtherSide(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		client, calling := newClient(t, connectthrottle.ClientConfig{})
-		server, serving := newServer(t, connectthrottle.ServerConfig{})
-		p := open(t, handle(sold, calling), protocol, serving)
+		client := throttle.Must(connectthrottle.NewClient(connectthrottle.ClientConfig{Throttle: throttle.Config{Name: "client"}}))
+		server := throttle.Must(connectthrottle.NewServer(connectthrottle.ServerConfig{Throttle: throttle.Config{Name: "server"}}))
+		p := open(t, handle(sold, connect.WithInterceptors(client.Interceptor())), protocol, connect.WithInterceptors(server.Interceptor()))
 		must(t, p.call(t.Context(), procedure))
 		if client.Group().Len() != 0 || server.Group().Len() != 0 {
 			t.Errorf("got %d and %d throttles want none", client.Group().Len(), server.Group().Len())
@@ -161,16 +121,14 @@ func TestClient_OtherSide(t *testing.T) {
 }
 
 func TestConfig_errors(t *testing.T) {
-	_, client := connectthrottle.NewClient(connectthrottle.ClientConfig{
-		Throttle: throttle.Config{Name: "shop", Ratio: 0.5, CanceledAfter: 2 * time.Hour}, Group: throttle.GroupConfig{Max: -1},
-	})
+	_, client := connectthrottle.NewClient(connectthrottle.ClientConfig{Group: throttle.GroupConfig{Max: -1}})
 	_, server := connectthrottle.NewServer(connectthrottle.ServerConfig{
-		Group: throttle.GroupConfig{Max: -1}, RetryAfter: 2 * time.Hour, Trust: throttle.Trust{Ceiling: -1, Default: 16},
+		Group: throttle.GroupConfig{Max: -1}, RetryAfter: 2 * time.Hour, Trust: throttle.Trust{Ceiling: -1},
 	})
 	for want, err := range map[string]error{
-		"ClientConfig.Throttle": client, "Ratio": client, "CanceledAfter": client, "ClientConfig.Group": client,
-		"ServerConfig.Throttle": server, "ServerConfig.Group": server, "ServerConfig.RetryAfter is 2h0m0s: want 0s to 1h0m0s": server,
-		"ServerConfig.Trust.Ceiling": server, "ServerConfig.Trust.Default": server,
+		"connectthrottle: ClientConfig.Throttle": client, "ClientConfig.Group": client,
+		"connectthrottle: ServerConfig.Throttle": server, "ServerConfig.Group": server, "ServerConfig.Trust.Ceiling": server,
+		"ServerConfig.RetryAfter is 2h0m0s: want 0s to 1h0m0s": server,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v want %s in it", err, want)
@@ -181,8 +139,7 @@ func TestConfig_errors(t *testing.T) {
 func TestNilAndZero(t *testing.T) {
 	var client *connectthrottle.Client
 	for name, build := range map[string]func(){
-		"nil client":  func() { client.Interceptor() },
-		"zero client": func() { new(connectthrottle.Client).Interceptor() },
+		"nil client": func() { client.Interceptor() }, "zero client": func() { new(connectthrottle.Client).Interceptor() },
 		"zero server": func() { new(connectthrottle.Server).Interceptor() },
 	} {
 		func() {

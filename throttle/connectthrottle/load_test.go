@@ -3,7 +3,6 @@ package connectthrottle_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -17,14 +16,9 @@ type rpcs = func(context.Context, connectthrottle.RPC) bool
 
 func answersRPC(yes bool) rpcs { return func(context.Context, connectthrottle.RPC) bool { return yes } }
 
-func sells(_ context.Context, _ http.Header, send func(string) error) error { return send("sold") }
-
 // TestListen has servers that are calm, that shed the call, or whose handler fails, and clients that listen.
 func TestListen(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		fails := func(context.Context, http.Header, func(string) error) error {
-			return connect.NewError(connect.CodeNotFound, errors.New("no pears"))
-		}
 		tells, listens := connectthrottle.ServerConfig{Tell: answersRPC(true)}, answersRPC(true)
 		trusts := connectthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}}
 		for name, c := range map[string]struct {
@@ -34,28 +28,26 @@ func TestListen(t *testing.T) {
 			listen    rpcs
 			calm, bad bool // what the client receives
 		}{
-			"calm":      {serve: sells, tell: tells, listen: listens, calm: true},
-			"fails":     {serve: fails, tell: tells, listen: listens, calm: true},
-			"sheds":     {serve: sells, tell: tells, listen: listens, shedding: true, bad: true},
-			"trusted":   {serve: sells, tell: trusts, listen: listens, calm: true},
-			"default":   {serve: sells, listen: listens},
-			"Tell not":  {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: listens},
-			"deaf":      {serve: sells, tell: tells, shedding: true},
-			"forbidden": {serve: sells, tell: tells, listen: answersRPC(false), shedding: true},
-			"exempt":    {serve: sells, tell: connectthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, listen: listens},
+			"calm":      {serve: sold, tell: tells, listen: listens, calm: true},
+			"fails":     {serve: fails(connect.NewError(connect.CodeNotFound, errors.New("no pears"))), tell: tells, listen: listens, calm: true},
+			"sheds":     {serve: sold, tell: tells, listen: listens, shedding: true, bad: true},
+			"trusted":   {serve: sold, tell: trusts, listen: listens, calm: true},
+			"default":   {serve: sold, listen: listens},
+			"Tell not":  {serve: sold, tell: connectthrottle.ServerConfig{Tell: answersRPC(false)}, listen: listens},
+			"deaf":      {serve: sold, tell: tells, shedding: true},
+			"forbidden": {serve: sold, tell: tells, listen: answersRPC(false), shedding: true},
+			"exempt":    {serve: sold, tell: connectthrottle.ServerConfig{Tell: answersRPC(true), Exempt: answersRPC(true)}, listen: listens},
 		} {
 			c.tell.Throttle.Rand = always
-			server, guard := newServer(t, c.tell)
+			p := setup{connectthrottle.ClientConfig{Listen: c.listen}, c.tell, c.serve, nil}.open(t, protocol)
 			if c.shedding {
-				spoil(t, server.Group(), procedure)
+				spoil(t, p.server.Group(), procedure)
 			}
-			client, throttled := newClient(t, connectthrottle.ClientConfig{Listen: c.listen})
-			p := open(t, handle(c.serve, guard), protocol, throttled)
 			err := p.call(t.Context(), procedure)
 			if c.shedding != (connect.CodeOf(err) == connect.CodeUnavailable) {
 				t.Errorf("%s: got error %v, want a shed: %v", name, err, c.shedding)
 			}
-			th := member(t, client.Group(), host)
+			th := member(t, p.client.Group(), host)
 			must(t, th.Tune(throttle.Patch{})) // a calm server counts from the next refresh of the decisions
 			if s := th.Stats(); s.Received.Calm != c.calm || s.Received.Overloaded != c.bad || s.Priorities[throttle.Medium].Told > 0 != c.bad {
 				t.Errorf("%s: received %+v, told %v", name, s.Received, s.Priorities[throttle.Medium].Told)
@@ -65,9 +57,8 @@ func TestListen(t *testing.T) {
 }
 
 func TestServer_Tell_values(t *testing.T) {
-	_, guard := newServer(t, connectthrottle.ServerConfig{Tell: answersRPC(true)})
 	for name, option := range protocols {
-		p := open(t, handle(sells, guard), option)
+		p := setup{server: connectthrottle.ServerConfig{Tell: answersRPC(true)}, serve: sold}.open(t, option)
 		res, err := p.dial(buy).CallUnary(t.Context(), connect.NewRequest(new(text)))
 		must(t, err)
 		header, trailer := res.Header().Get(protocol.LoadHeader), res.Trailer().Get(protocol.LoadTrailer)

@@ -11,57 +11,43 @@ import (
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
 
-// stamping is a transport that sets headers, as an untrusted sender can.
-type stamping struct {
-	http.RoundTripper
-
-	words []string
-}
-
-func (s stamping) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	for _, word := range s.words {
-		r.Header.Add(connectthrottle.PriorityHeader, word)
-	}
-	return s.RoundTripper.RoundTrip(r)
-}
-
+// What a handler gets of the priority that a sender names. Package protocol has the rules of Trust.
 func TestPriority_Incoming(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		trusted := func(context.Context) bool { return true }
-		for _, tt := range []struct {
-			name     string
+		low := func(context.Context, connectthrottle.RPC) throttle.Priority { return throttle.Low }
+		for name, tt := range map[string]struct {
 			words    []string
 			trust    throttle.Trust
-			priority throttle.Priority // of the Priority function, if it is not High
+			priority func(context.Context, connectthrottle.RPC) throttle.Priority
 			want     throttle.Priority
 			header   string
 		}{
-			{"not trusted", []string{"high"}, throttle.Trust{}, 0, throttle.Medium, ""},
-			{"chosen", nil, throttle.Trust{Peer: trusted}, throttle.Low, throttle.Low, ""},
-			{"trusted", []string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, throttle.Low, throttle.Important, "important"},
-			{"repeated", []string{"high", "high"}, throttle.Trust{Peer: trusted, Default: throttle.Low}, 0, throttle.Low, ""},
+			"not trusted": {[]string{"high"}, throttle.Trust{}, nil, throttle.Medium, ""},
+			"chosen":      {nil, throttle.Trust{Peer: trusted}, low, throttle.Low, ""},
+			"trusted":     {[]string{"high"}, throttle.Trust{Peer: trusted, Ceiling: throttle.Important}, low, throttle.Important, "important"},
+			"repeated":    {[]string{"high", "high"}, throttle.Trust{Peer: trusted, Default: throttle.Low}, nil, throttle.Low, ""},
 		} {
-			config := connectthrottle.ServerConfig{Trust: tt.trust, Tenant: func(_ context.Context, rpc connectthrottle.RPC) string {
-				return "of " + rpc.Spec.Procedure
-			}}
-			if tt.priority != throttle.High {
-				config.Priority = func(context.Context, connectthrottle.RPC) throttle.Priority { return tt.priority }
-			}
-			server, serving := newServer(t, config)
-			p := open(t, handle(func(ctx context.Context, h http.Header, _ func(string) error) error {
-				if got := throttle.PriorityFromContext(ctx, 15); got != tt.want {
-					t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
-				}
-				if got, of := h.Get(connectthrottle.PriorityHeader), throttle.TenantFromContext(ctx); got != tt.header || of != "of "+procedure {
-					t.Errorf("%s: got header %q and tenant %q want %q", tt.name, got, of, tt.header)
-				}
-				return nil
-			}, serving), protocol)
-			p.client.Transport = stamping{p.client.Transport, tt.words}
+			tenant := func(_ context.Context, rpc connectthrottle.RPC) string { return "of " + rpc.Spec.Procedure }
+			p := setup{
+				server: connectthrottle.ServerConfig{Trust: tt.trust, Tenant: tenant, Priority: tt.priority},
+				serve: func(ctx context.Context, h http.Header, _ func(string) error) error {
+					got, header, of := throttle.PriorityFromContext(ctx, 15), h.Get(connectthrottle.PriorityHeader), throttle.TenantFromContext(ctx)
+					if got != tt.want || header != tt.header || of != "of "+procedure {
+						t.Errorf("%s: got %v, header %q and tenant %q want %v, %q", name, got, header, of, tt.want, tt.header)
+					}
+					return nil
+				},
+			}.open(t, protocol)
+			transport := p.http.Transport
+			p.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { // any sender can set headers
+				r = r.Clone(r.Context())
+				r.Header[connectthrottle.PriorityHeader] = tt.words
+				return transport.RoundTrip(r)
+			})
 			must(t, p.call(t.Context(), procedure))
-			if got := member(t, server.Group(), procedure).Stats().Priorities[tt.want].Admitted; got != 1 {
-				t.Errorf("%s: got %d admitted want 1", tt.name, got)
+			if got := member(t, p.server.Group(), procedure).Stats().Priorities[tt.want].Admitted; got != 1 {
+				t.Errorf("%s: got %d admitted want 1", name, got)
 			}
 		}
 	})
@@ -74,25 +60,24 @@ func TestPriority_Outgoing(t *testing.T) {
 		send := func(_ context.Context, rpc connectthrottle.RPC) bool {
 			return rpc.Peer.Addr == host && rpc.Spec.Procedure == procedure
 		}
-		for _, tt := range []struct {
-			name   string
+		for name, tt := range map[string]struct {
 			config connectthrottle.ClientConfig
 			ctx    context.Context
 			want   string
 		}{
-			{"never by default", connectthrottle.ClientConfig{Priority: low}, throttle.WithPriority(t.Context(), throttle.High), ""},
-			{"context", connectthrottle.ClientConfig{Priority: low, Send: send}, throttle.WithPriority(t.Context(), throttle.High), "high"},
-			{"function", connectthrottle.ClientConfig{Priority: low, Send: send}, t.Context(), "low"},
-			{"not set", connectthrottle.ClientConfig{Send: send}, t.Context(), ""},
-			{"out of range", connectthrottle.ClientConfig{Send: send}, throttle.WithPriority(t.Context(), 99), "p15"},
+			"never by default": {connectthrottle.ClientConfig{Priority: low}, throttle.WithPriority(t.Context(), throttle.High), ""},
+			"context":          {connectthrottle.ClientConfig{Priority: low, Send: send}, throttle.WithPriority(t.Context(), throttle.High), "high"},
+			"function":         {connectthrottle.ClientConfig{Priority: low, Send: send}, t.Context(), "low"},
+			"not set":          {connectthrottle.ClientConfig{Send: send}, t.Context(), ""},
 		} {
-			_, calling := newClient(t, tt.config)
-			p := open(t, handle(func(_ context.Context, h http.Header, _ func(string) error) error {
-				if got := h.Get(connectthrottle.PriorityHeader); got != tt.want {
-					t.Errorf("%s: got header %q want %q", tt.name, got, tt.want)
+			p := setup{client: tt.config, serve: sold}.open(t, protocol)
+			transport := p.http.Transport
+			p.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				if got := r.Header.Get(connectthrottle.PriorityHeader); got != tt.want {
+					t.Errorf("%s: got header %q want %q", name, got, tt.want)
 				}
-				return nil
-			}), protocol, calling)
+				return transport.RoundTrip(r)
+			})
 			ctx, info := connect.NewClientContext(tt.ctx)
 			info.RequestHeader()["throttle-priority"] = []string{"important"}
 			info.RequestHeader()[connectthrottle.PriorityHeader] = []string{"important"}

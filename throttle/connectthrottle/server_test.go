@@ -5,36 +5,41 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/deixis/faults"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/connectthrottle"
 )
 
+// wantShed checks the error that the caller of a shed call gets, and the error in it that connect sends.
+func wantShed(t *testing.T, err error, delay time.Duration, retryAfter string) {
+	t.Helper()
+	var coded *connect.Error
+	if !errors.As(err, &coded) || coded.Code() != connect.CodeUnavailable || coded.Message() != "throttle: call shed" || len(coded.Details()) != 1 {
+		t.Fatalf("got %v want Unavailable: throttle: call shed, with one detail", coded)
+	}
+	detail, _ := coded.Details()[0].Value()
+	if info, ok := detail.(*errdetails.RetryInfo); !ok || info.GetRetryDelay().AsDuration() != delay {
+		t.Errorf("got detail %v want a RetryInfo of %v", detail, delay)
+	}
+	if after, pushback := coded.Meta().Get("Retry-After"), coded.Meta().Get("Grpc-Retry-Pushback-Ms"); after != retryAfter || pushback != "-1" {
+		t.Errorf("got Retry-After %q, pushback %q want %q, -1", after, pushback, retryAfter)
+	}
+}
+
 func TestServer_Shed(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
 		for delay, retryAfter := range map[time.Duration]string{0: "1", time.Hour: "3600", 1500 * time.Millisecond: "2"} {
-			server, serving := newServer(t, connectthrottle.ServerConfig{
-				Throttle: throttle.Config{Rand: always}, RetryAfter: delay,
-			})
-			p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
-				t.Error("got a call: it was shed")
-				return nil
-			}, serving), protocol)
-			spoil(t, server.Group(), procedure)
-			if delay == 0 {
-				delay = time.Second
-			}
-			err := p.call(t.Context(), procedure)
-			wantShed(t, err, delay, retryAfter)
-			if fault, ok := faults.AsUnavailable(connectthrottle.FromError(err)); !ok || fault.RetryInfo.RetryDelay != delay {
-				t.Errorf("got fault %v want a delay of %v", fault, delay)
-			}
+			p := setup{
+				server: connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}, RetryAfter: delay},
+				serve:  fails(errors.New("got a call: it was shed")),
+			}.open(t, protocol)
+			spoil(t, p.server.Group(), procedure)
+			wantShed(t, p.call(t.Context(), procedure), max(delay, time.Second), retryAfter)
 		}
 	})
 }
@@ -42,45 +47,26 @@ func TestServer_Shed(t *testing.T) {
 // TestServer_InnerShed answers for a handler whose own call was shed, and ignores that.
 func TestServer_InnerShed(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		inner, innerCalling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Name: "secret", Rand: always}})
-		spoil(t, inner.Group(), host)
-		backend := open(t, handle(sold), innerCalling)
-		client, calling := newClient(t, connectthrottle.ClientConfig{})
-		server, serving := newServer(t, connectthrottle.ServerConfig{RetryAfter: time.Minute})
+		backend := setup{client: connectthrottle.ClientConfig{Throttle: throttle.Config{Name: "secret", Rand: always}}}.open(t)
+		spoil(t, backend.client.Group(), host)
 		var outer error
 		logging := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-			return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-				res, err := next(ctx, req)
-				outer = err
-				return res, err
+			return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, err error) {
+				res, outer = next(ctx, req)
+				return res, outer
 			}
 		}))
-		p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
-			return errors.Join(backend.call(ctx, procedure))
-		}, logging, serving), protocol, calling)
+		p := setup{
+			server: connectthrottle.ServerConfig{RetryAfter: time.Minute}, outer: []connect.HandlerOption{logging},
+			serve: func(ctx context.Context, _ http.Header, _ func(string) error) error {
+				return errors.Join(backend.call(ctx, procedure))
+			},
+		}.open(t, protocol)
 		wantShed(t, p.call(t.Context(), procedure), time.Minute, "60")
 		if procedure == buy && !strings.Contains(outer.Error(), "secret") {
 			t.Errorf("outer interceptor: got %v want the name of the throttle", outer)
 		}
-		wants(t, "client", member(t, client.Group(), host), tally{rejected: 1})
-		if th := member(t, server.Group(), procedure); faultsOf(th, throttle.Ignored, throttle.FaultShed) != 1 {
-			t.Errorf("server: got %+v want one ignored with shed", tallyOf(th))
-		}
-	})
-}
-
-// TestServer_SharedError serves concurrent calls whose handler returns the same error. The race detector watches.
-func TestServer_SharedError(t *testing.T) {
-	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		down := connect.NewError(connect.CodeUnavailable, errors.New("down"))
-		server, serving := newServer(t, connectthrottle.ServerConfig{})
-		p := open(t, handle(func(context.Context, http.Header, func(string) error) error { return down }, serving), protocol)
-		var callers sync.WaitGroup
-		for range 10 {
-			callers.Go(func() { _ = p.call(t.Context(), procedure) })
-		}
-		callers.Wait()
-		wants(t, "all down", member(t, server.Group(), procedure), tally{rejected: 10})
+		p.wants(t, "shed inside", procedure, "1 rejected/availability", "1 ignored/shed")
 	})
 }
 
@@ -94,16 +80,15 @@ func TestServer_Exempt(t *testing.T) {
 		}
 	}
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		server, serving := newServer(t, connectthrottle.ServerConfig{
+		p := setup{serve: sold, server: connectthrottle.ServerConfig{
 			Throttle: throttle.Config{Rand: always},
 			Exempt:   func(_ context.Context, rpc connectthrottle.RPC) bool { return rpc.Spec.Procedure == procedure },
-		})
-		p := open(t, handle(sold, serving), protocol)
-		spoil(t, server.Group(), procedure)
-		th := member(t, server.Group(), procedure)
-		want := tallyOf(th)
+		}}.open(t, protocol)
+		spoil(t, p.server.Group(), procedure)
+		th := member(t, p.server.Group(), procedure)
+		want := books(th)
 		must(t, p.call(t.Context(), procedure))
-		wants(t, "exempt", th, want)
+		counts(t, "exempt", th, want)
 		if got := th.Stats().Exempt; got != 1 {
 			t.Errorf("got %d exempt calls want 1", got)
 		}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -67,9 +70,51 @@ func handle(serve handler, options ...connect.HandlerOption) http.Handler {
 	return mux
 }
 
+// place is a shop and a client of it. Both have a throttle.
 type place struct {
-	client  *http.Client
+	http    *http.Client
 	options []connect.ClientOption
+	client  *connectthrottle.Client
+	server  *connectthrottle.Server
+}
+
+// setup is what a test says about a place. Other fields have their defaults.
+type setup struct {
+	client connectthrottle.ClientConfig
+	server connectthrottle.ServerConfig
+	serve  handler
+	outer  []connect.HandlerOption // outside of the server's throttle
+}
+
+func (s setup) open(t testing.TB, options ...connect.ClientOption) *place {
+	t.Helper()
+	s.client.Throttle, s.server.Throttle = settled(s.client.Throttle, "client"), settled(s.server.Throttle, "server")
+	client, err := connectthrottle.NewClient(s.client)
+	must(t, err)
+	server, err := connectthrottle.NewServer(s.server)
+	must(t, err)
+	p := open(t, handle(s.serve, append(s.outer, connect.WithInterceptors(server.Interceptor()))...),
+		append(options, connect.WithInterceptors(client.Interceptor()))...)
+	p.client, p.server = client, server
+	return p
+}
+
+// wants checks what the throttles have counted. An empty text is not compared.
+func (p *place) wants(t testing.TB, when, procedure, client, server string) {
+	t.Helper()
+	if client != "" {
+		counts(t, when+", client", member(t, p.client.Group(), host), client)
+	}
+	if server != "" {
+		counts(t, when+", server", member(t, p.server.Group(), procedure), server)
+	}
+}
+
+func counts(t testing.TB, when string, th *throttle.Throttle, want string) {
+	t.Helper()
+	if got := books(th); got != want {
+		t.Errorf("%s: got %q want %q", when, got, want)
+	}
 }
 
 // pipes is a listener whose connections are in memory, so that synctest controls the time.
@@ -115,11 +160,11 @@ func open(t testing.TB, h http.Handler, options ...connect.ClientOption) *place 
 		transport.CloseIdleConnections()
 		<-served
 	})
-	return &place{client: &http.Client{Transport: transport}, options: options}
+	return &place{http: &http.Client{Transport: transport}, options: options}
 }
 
 func (p *place) dial(procedure string) *connect.Client[text, text] {
-	return connect.NewClient[text, text](p.client, "http://"+host+procedure, p.options...)
+	return connect.NewClient[text, text](p.http, "http://"+host+procedure, p.options...)
 }
 
 func (p *place) call(ctx context.Context, procedure string) error {
@@ -165,6 +210,18 @@ func converse(s *connect.BidiStreamForClient[text, text]) error {
 	}
 }
 
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func sold(_ context.Context, _ http.Header, send func(string) error) error { return send("sold") }
+
+func fails(err error) handler {
+	return func(context.Context, http.Header, func(string) error) error { return err }
+}
+
 // everywhere runs a test for each protocol and procedure, each in a bubble of its own.
 func everywhere(t *testing.T, test func(t *testing.T, protocol connect.ClientOption, procedure string)) {
 	for name, protocol := range protocols {
@@ -192,54 +249,22 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	return th
 }
 
-type tally struct {
-	accepted, rejected, ignored, shed uint64
-	inFlight                          int64
-}
-
-func tallyOf(th *throttle.Throttle) (n tally) {
+// books is what a throttle has counted, except for what it shed.
+func books(th *throttle.Throttle) string {
+	var words []string
 	for _, p := range th.Stats().Priorities {
-		n.accepted += p.Ended.Outcome(throttle.Accepted)
-		n.rejected += p.Ended.Outcome(throttle.Rejected)
-		n.ignored += p.Ended.Outcome(throttle.Ignored)
-		n.shed += p.Shed.Sum()
-		n.inFlight += p.InFlight
+		for e := range p.Ended.All() {
+			words = append(words, fmt.Sprintf("%d %v/%v", e.Calls, e.Outcome, e.Fault))
+		}
+		if p.InFlight != 0 {
+			words = append(words, fmt.Sprintf("%d in flight", p.InFlight))
+		}
 	}
-	return n
-}
-
-func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
-	t.Helper()
-	if got := tallyOf(th); got != want {
-		t.Errorf("%s: got %+v want %+v", when, got, want)
-	}
-}
-
-func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
-	for _, p := range th.Stats().Priorities {
-		n += p.Ended.Count(o, f)
-	}
-	return n
+	return strings.Join(words, ", ")
 }
 
 // always is a Rand that sheds every call which may be shed.
 func always() float64 { return 0 }
-
-func newClient(t testing.TB, c connectthrottle.ClientConfig) (*connectthrottle.Client, connect.Option) {
-	t.Helper()
-	c.Throttle = settled(c.Throttle, "client")
-	client, err := connectthrottle.NewClient(c)
-	must(t, err)
-	return client, connect.WithInterceptors(client.Interceptor())
-}
-
-func newServer(t testing.TB, c connectthrottle.ServerConfig) (*connectthrottle.Server, connect.Option) {
-	t.Helper()
-	c.Throttle = settled(c.Throttle, "server")
-	server, err := connectthrottle.NewServer(c)
-	must(t, err)
-	return server, connect.WithInterceptors(server.Interceptor())
-}
 
 func settled(c throttle.Config, name string) throttle.Config {
 	c.Name = cmp.Or(c.Name, name)
