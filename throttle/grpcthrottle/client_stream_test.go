@@ -2,7 +2,6 @@ package grpcthrottle_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,98 +17,78 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func TestStreamAnsweredWithFirstMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-		p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
-			must(t, ss.SendHeader(metadata.Pairs("a", "b")))
-			for {
-				m := new(text)
-				if err := ss.RecvMsg(m); err != nil {
-					return status.Error(codes.Unavailable, "in the end")
-				}
-				must(t, ss.SendMsg(m))
-			}
-		}}, server.ServerOptions(), client.DialOptions()...)
-		s, err := p.stream(t.Context(), talk)
-		must(t, err)
-		_, err = s.Header()
-		must(t, err)
-		mine, theirs := member(t, client.Group(), target), member(t, server.Group(), talk)
-		wants(t, "client, headers", mine, tally{inFlight: 1})
-		wants(t, "server, headers", theirs, tally{inFlight: 1})
-		for range 3 {
-			must(t, s.SendMsg(wrapperspb.String("pear")))
-			must(t, s.RecvMsg(new(text)))
-			wants(t, "client, message", mine, tally{accepted: 1, inFlight: 1})
-			synctest.Wait() // the server counts what it has sent
-			wants(t, "server, message", theirs, tally{accepted: 1, inFlight: 1})
-		}
-		must(t, s.CloseSend())
-		for range 2 {
-			if err := s.RecvMsg(new(text)); status.Code(err) != codes.Unavailable {
-				t.Errorf("got %v want Unavailable", err)
-			}
-			wants(t, "client, end", mine, tally{accepted: 1})
-			wants(t, "server, end", theirs, tally{accepted: 1})
-		}
-	})
+type streamEnd struct {
+	end    func(p *place, s grpc.ClientStream, cancel func())
+	want   string // if no message came before
+	finish bool   // gRPC itself ends the call, with OnFinish
 }
 
-// Streams end in every possible way, before and after their first message.
+// Streams end in every possible way, before and after their first message. The header decides nothing.
 func TestStreamEnds(t *testing.T) {
-	ends := []struct {
-		name       string
-		end        func(p *place, s grpc.ClientStream, cancel func())
-		unanswered tally // if no message came before
-	}{
-		{"EOF", func(_ *place, s grpc.ClientStream, _ func()) {
-			_ = s.SendMsg(wrapperspb.String("EOF"))
-			_ = s.RecvMsg(new(text))
-		}, tally{accepted: 1}},
-		{"error", func(_ *place, s grpc.ClientStream, _ func()) {
-			_ = s.SendMsg(wrapperspb.String("error"))
-			_ = s.RecvMsg(new(text))
-		}, tally{rejected: 1}},
-		{"context canceled, read", func(_ *place, s grpc.ClientStream, cancel func()) {
-			cancel()
-			_ = s.RecvMsg(new(text))
-		}, tally{ignored: 1}},
-		{"context canceled, not read", func(_ *place, _ grpc.ClientStream, cancel func()) { cancel() }, tally{ignored: 1}},
-		{"connection closed", func(p *place, _ grpc.ClientStream, _ func()) { _ = p.conn.Close() }, tally{ignored: 1}},
-		{"own mistake", func(_ *place, s grpc.ClientStream, _ func()) { _ = s.SendMsg("no message") }, tally{accepted: 1}},
-		{"server stopped", func(p *place, s grpc.ClientStream, _ func()) {
-			p.stop()
-			_ = s.RecvMsg(new(text))
-		}, tally{rejected: 1}},
-	}
-	for _, tt := range ends {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, answered := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
-					client := newClient(t, grpcthrottle.ClientConfig{})
-					p := open(t, &shop{stream: obey}, nil, client.DialOptions()...)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					s, err := p.stream(ctx, talk)
-					must(t, err)
-					th, want := member(t, client.Group(), target), tt.unanswered
-					if answered {
-						must(t, s.SendMsg(wrapperspb.String("pear")))
-						must(t, s.RecvMsg(new(text)))
-						wants(t, "with a message, in flight", th, tally{accepted: 1, inFlight: 1})
-						want = tally{accepted: 1}
-					}
-					tt.end(p, s, cancel)
-					synctest.Wait()
-					wants(t, fmt.Sprintf("at the end, answered %v", answered), th, want)
+	say := func(s grpc.ClientStream, word string) { _ = s.SendMsg(wrapperspb.String(word)) }
+	receive := func(s grpc.ClientStream) { _ = s.RecvMsg(new(text)) }
+	for name, c := range map[string]streamEnd{
+		"EOF":   {func(_ *place, s grpc.ClientStream, _ func()) { say(s, "EOF"); receive(s) }, "1 accepted/none", false},
+		"error": {func(_ *place, s grpc.ClientStream, _ func()) { say(s, "error"); receive(s) }, "1 rejected/quota", false},
+		"error, read after sending": {func(_ *place, s grpc.ClientStream, _ func()) {
+			say(s, "error")
+			synctest.Wait()
+			say(s, "pear")
+			receive(s)
+		}, "1 rejected/quota", false},
+		"own mistake":                {func(_ *place, s grpc.ClientStream, _ func()) { _ = s.SendMsg("no message") }, "1 accepted/other", false},
+		"context canceled, read":     {func(_ *place, s grpc.ClientStream, cancel func()) { cancel(); receive(s) }, "1 ignored/canceled", false},
+		"server stopped":             {func(p *place, s grpc.ClientStream, _ func()) { p.stop(); receive(s) }, "1 rejected/availability", false},
+		"context canceled, not read": {func(_ *place, _ grpc.ClientStream, cancel func()) { cancel() }, "1 ignored/canceled", true},
+		"connection closed":          {func(p *place, _ grpc.ClientStream, _ func()) { _ = p.conn.Close() }, "1 ignored/canceled", true},
+	} {
+		for _, answered := range []bool{false, true} {
+			for _, finish := range []bool{true, c.finish} { // whether an inner interceptor removes OnFinish
+				t.Run(fmt.Sprintf("%s, answered %v, finish %v", name, answered, finish), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { c.check(t, answered, finish) })
 				})
 			}
-		})
+		}
+	}
+}
+
+func (c streamEnd) check(t *testing.T, answered, finish bool) {
+	s := setup{shop: shop{stream: obey}}
+	if !finish {
+		s.dial = []grpc.DialOption{grpc.WithChainStreamInterceptor(withoutOnFinish)}
+	}
+	p := s.open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := p.stream(ctx, talk)
+	must(t, err)
+	_, err = stream.Header()
+	must(t, err)
+	p.wants(t, "header", talk, "1 in flight", "1 in flight")
+	want := c.want
+	if answered {
+		want = "1 accepted/none"
+		for range 2 {
+			must(t, stream.SendMsg(wrapperspb.String("pear")))
+			must(t, stream.RecvMsg(new(text)))
+			synctest.Wait() // the server counts what it has sent
+			p.wants(t, "message", talk, "1 accepted/none, 1 in flight", "1 accepted/none, 1 in flight")
+		}
+	}
+	c.end(p, stream, cancel)
+	synctest.Wait()
+	p.wants(t, "end", talk, want, "-")
+	_ = p.conn.Close()
+	synctest.Wait()
+	if answered {
+		p.wants(t, "end", talk, want, want)
 	}
 }
 
 func obey(_ string, ss grpc.ServerStream) error {
+	if err := ss.SendHeader(metadata.Pairs("a", "b")); err != nil {
+		return err
+	}
 	for {
 		m := new(text)
 		if err := ss.RecvMsg(m); err != nil {
@@ -119,50 +98,12 @@ func obey(_ string, ss grpc.ServerStream) error {
 		case "EOF":
 			return nil
 		case "error":
-			return status.Error(codes.Unavailable, "as you like")
+			return status.Error(codes.ResourceExhausted, "as you like")
 		}
 		if err := ss.SendMsg(m); err != nil {
 			return err
 		}
 	}
-}
-
-// The call ends even if an inner interceptor removes OnFinish.
-func TestStreamWithoutFinish(t *testing.T) {
-	for last, want := range map[string]tally{"EOF": {accepted: 1}, "error": {rejected: 1}, "mistake": {accepted: 1}} {
-		synctest.Test(t, func(t *testing.T) {
-			client := newClient(t, grpcthrottle.ClientConfig{})
-			p := open(t, &shop{stream: obey}, nil, append(client.DialOptions(), grpc.WithChainStreamInterceptor(withoutOnFinish))...)
-			s, err := p.stream(t.Context(), talk)
-			must(t, err)
-			if last == "mistake" {
-				_ = s.SendMsg("no message")
-			} else {
-				must(t, s.SendMsg(wrapperspb.String(last)))
-				_ = s.RecvMsg(new(text))
-			}
-			wants(t, last, member(t, client.Group(), target), want)
-		})
-	}
-}
-
-// The outcome comes from the status, not from the EOF of SendMsg.
-func TestStreamSendAfterEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, grpcthrottle.ClientConfig{})
-		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return status.Error(codes.ResourceExhausted, "no") }},
-			nil, client.DialOptions()...)
-		s, err := p.stream(t.Context(), talk)
-		must(t, err)
-		synctest.Wait()
-		if err := s.SendMsg(wrapperspb.String("pear")); !errors.Is(err, io.EOF) {
-			t.Errorf("got %v want EOF", err)
-		}
-		th := member(t, client.Group(), target)
-		wants(t, "EOF of sending", th, tally{inFlight: 1})
-		_ = s.RecvMsg(new(text))
-		wants(t, "status", th, tally{rejected: 1})
-	})
 }
 
 func TestStreamOptionsKept(t *testing.T) {

@@ -15,16 +15,21 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-func TestClient_notMade(t *testing.T) {
+// The error of a call is that of gRPC. A call that is not made has a code that says why.
+func TestClient_errors(t *testing.T) {
+	theirs := status.Error(codes.Unavailable, "theirs")
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
-	for want, ctx := range map[codes.Code]context.Context{
-		codes.Canceled: canceled, codes.DeadlineExceeded: late, codes.Internal: throttle.WithPriority(t.Context(), 7),
-	} {
-		for method, call := range clientCalls(client) {
+	for method, call := range clientCalls(client) {
+		if err := call(t.Context(), func(context.Context) error { return theirs }); err != theirs { //nolint:errorlint // the very error is wanted
+			t.Errorf("%s: got %v want the very error", method, err)
+		}
+		for want, ctx := range map[codes.Code]context.Context{
+			codes.Canceled: canceled, codes.DeadlineExceeded: late, codes.Internal: throttle.WithPriority(t.Context(), 7),
+		} {
 			err := call(ctx, func(context.Context) error { t.Error("got a call sent"); return nil })
 			if status.Code(err) != want || ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 				t.Errorf("%s: got %v want code %v and %v", method, err, want, ctx.Err())
@@ -34,7 +39,7 @@ func TestClient_notMade(t *testing.T) {
 			}
 		}
 	}
-	wants(t, "no call was made", member(t, client.Group(), ""), tally{})
+	wants(t, "the calls that were made", member(t, client.Group(), ""), "2 rejected/availability")
 }
 
 func TestClient_sheds(t *testing.T) {
@@ -42,20 +47,22 @@ func TestClient_sheds(t *testing.T) {
 		client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "orders", Rand: always}, Retry: retries})
 		th := throttle.Must(client.Group().Get(""))
 		spoil(t, th, throttle.Low)
-		want := tallyOf(th)
+		counted, shedBefore := books(th), shedBy(th)
 		for method, call := range clientCalls(client) {
 			err := call(throttle.WithPriority(t.Context(), throttle.Low), func(context.Context) error { t.Error("got a call sent"); return nil })
-			wantShed(t, method+name, err, "throttle: call shed")
+			wantShed(t, method+name, err, time.Second)
 			var shed *throttle.ShedError
-			if !errors.As(err, &shed) || shed.Priority != throttle.Low || err.Error() != shed.Error() {
+			if !errors.Is(err, throttle.ErrShed) || !errors.As(err, &shed) || shed.Priority != throttle.Low || err.Error() != shed.Error() {
 				t.Errorf("%s %s: got %v want a ShedError of low priority", method, name, err)
 			}
 			if e, ok := err.(interface{ Temporary() bool }); !ok || e.Temporary() {
 				t.Errorf("%s %s: got an error that may be temporary", method, name)
 			}
-			want.shed++
 		}
-		wants(t, "after two sheds "+name, th, want)
+		wants(t, "after two sheds "+name, th, counted)
+		if got := shedBy(th) - shedBefore; got != 2 {
+			t.Errorf("%s: got %d sheds want 2", name, got)
+		}
 		if retries != nil && retrierOf(t, client).Stats().Calls[0] != 1 {
 			t.Errorf("got %+v want a shed call that is not retried", retrierOf(t, client).Stats())
 		}

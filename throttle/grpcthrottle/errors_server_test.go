@@ -16,65 +16,55 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func wantPushback(t *testing.T, what string, trailer metadata.MD, want string) {
-	t.Helper()
-	if got := trailer.Get("grpc-retry-pushback-ms"); fmt.Sprint(got) != "["+want+"]" {
-		t.Errorf("%s: got pushback %v want %v", what, got, want)
-	}
-}
-
 // What a remote caller gets if the server sheds its call, and if the handler returns the shed of a call of its
 // own: that of a throttle, and with a status.
 func TestServer_sheds(t *testing.T) {
 	own := &throttle.ShedError{Throttle: "secret"}
 	for name, c := range map[string]struct {
-		config    grpcthrottle.ServerConfig
-		own       error // of the handler; nil: the server sheds
-		retry     time.Duration
-		pushback  string
-		ownStatus bool
+		config   grpcthrottle.ServerConfig
+		own      error         // of the handler; nil: the server sheds
+		retry    time.Duration // 0: the status is the handler's own
+		pushback string
 	}{
-		"default":             {grpcthrottle.ServerConfig{}, nil, time.Second, "-1", false},
-		"delays":              {grpcthrottle.ServerConfig{RetryAfter: 7 * time.Second, Pushback: 1500 * time.Microsecond}, nil, 7 * time.Second, "1", false},
-		"a nanosecond":        {grpcthrottle.ServerConfig{Pushback: 1}, nil, time.Second, "1", false},
-		"within":              {grpcthrottle.ServerConfig{RetryAfter: time.Minute}, fmt.Errorf("orders: %w", own), time.Minute, "-1", false},
-		"within, of a client": {grpcthrottle.ServerConfig{}, shedOf(t), time.Second, "-1", false},
-		"within, a status":    {grpcthrottle.ServerConfig{}, errors.Join(status.Error(codes.ResourceExhausted, "later"), own), 0, "-1", true},
+		"default":             {grpcthrottle.ServerConfig{}, nil, time.Second, "-1"},
+		"delays":              {grpcthrottle.ServerConfig{RetryAfter: 7 * time.Second, Pushback: 1500 * time.Microsecond}, nil, 7 * time.Second, "1"},
+		"a nanosecond":        {grpcthrottle.ServerConfig{Pushback: 1}, nil, time.Second, "1"},
+		"within":              {grpcthrottle.ServerConfig{RetryAfter: time.Minute}, fmt.Errorf("orders: %w", own), time.Minute, "-1"},
+		"within, of a client": {grpcthrottle.ServerConfig{}, shedOf(t), time.Second, "-1"},
+		"within, a status":    {grpcthrottle.ServerConfig{}, errors.Join(status.Error(codes.ResourceExhausted, "later"), own), 0, "-1"},
 	} {
 		c.config.Throttle = throttle.Config{Name: "inner-secret", Rand: always}
-		server, served := newServer(t, c.config), 0
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { served++; return "", c.own },
-			stream: func(string, grpc.ServerStream) error { served++; return c.own },
-		}, server.ServerOptions())
+		p, wantBooks := setup{server: c.config, shop: failing(c.own)}.open(t), "1 ignored/shed"
 		for _, method := range []string{buy, talk} {
-			if th := throttle.Must(server.Group().Get(method)); c.own == nil {
+			th := throttle.Must(p.server.Group().Get(method))
+			if c.own == nil {
 				spoil(t, th, throttle.Medium)
+				wantBooks = books(th)
 			}
-		}
-		var trailer metadata.MD
-		unary := p.buy(t.Context(), grpc.Trailer(&trailer))
-		s, err := p.stream(t.Context(), talk)
-		must(t, err)
-		stream := s.RecvMsg(new(text))
-		for method, err := range map[string]error{buy: unary, talk: stream} {
-			if c.ownStatus {
-				if status.Code(err) != codes.ResourceExhausted {
-					t.Errorf("%s, %s: got %v want the code of the handler", name, method, err)
-				}
-			} else {
-				wantUnavailable(t, name+method, err, "throttle: call shed", c.retry)
+			trailer, err := p.trailerOf(t, method)
+			if c.retry > 0 {
+				wantShed(t, name+method, err, c.retry)
+			} else if status.Code(err) != codes.ResourceExhausted {
+				t.Errorf("%s, %s: got %v want the code of the handler", name, method, err)
 			}
-			if th := throttle.Must(server.Group().Get(method)); c.own != nil && endedOf(th) != "1 ignored/shed" {
-				t.Errorf("%s, %s: got %+v want one shed, ignored", name, method, endedOf(th))
+			if got := fmt.Sprint(trailer["grpc-retry-pushback-ms"]); got != "["+c.pushback+"]" {
+				t.Errorf("%s, %s: got pushback %s want %s", name, method, got, c.pushback)
 			}
-		}
-		wantPushback(t, name, trailer, c.pushback)
-		wantPushback(t, name+", stream", s.Trailer(), c.pushback)
-		if c.own == nil && served > 0 {
-			t.Errorf("%s: got %d calls served want none", name, served)
+			wants(t, name+method, th, wantBooks)
 		}
 	}
+}
+
+// trailerOf makes a call, and returns its trailer and its error.
+func (p *place) trailerOf(t *testing.T, method string) (trailer metadata.MD, err error) {
+	if method == buy {
+		err = p.buy(t.Context(), grpc.Trailer(&trailer))
+		return trailer, err
+	}
+	s, err := p.stream(t.Context(), method)
+	must(t, err)
+	err = finish(s, method)
+	return s.Trailer(), err
 }
 
 func shedOf(t *testing.T) error {
@@ -93,21 +83,13 @@ func TestShedStatus_NamesNoKey(t *testing.T) {
 	if !errors.As(shed, &own) || own.Key != "secret-host" {
 		t.Fatalf("got %v want a ShedError with the key", shed)
 	}
-	for name, tt := range map[string]struct {
-		err  error
-		want string
-	}{
-		"a client's error":        {shed, "throttle: call shed"},
-		"ToStatus":                {grpcthrottle.ToStatus(shed), "throttle: call shed"},
-		"ToStatus, wrapped":       {grpcthrottle.ToStatus(fmt.Errorf("orders: %w", shed)), "throttle: call shed"},
-		"ToStatus, of a throttle": {grpcthrottle.ToStatus(own), "throttle: call shed"},
-		"ToStatus, of a bucket":   {grpcthrottle.ToStatus(fmt.Errorf("orders: %w", denied{})), "throttle: call shed"},
+	for name, err := range map[string]error{
+		"a client's error":        shed,
+		"ToStatus":                grpcthrottle.ToStatus(shed),
+		"ToStatus, wrapped":       grpcthrottle.ToStatus(fmt.Errorf("orders: %w", shed)),
+		"ToStatus, of a throttle": grpcthrottle.ToStatus(own),
+		"ToStatus, of a bucket":   grpcthrottle.ToStatus(fmt.Errorf("orders of secret-tenant: %w", throttle.ErrShed)),
 	} {
-		wantUnavailable(t, name, tt.err, tt.want, time.Second)
+		wantShed(t, name, err, time.Second)
 	}
 }
-
-type denied struct{}
-
-func (denied) Error() string        { return "bucket: secret-name is empty for secret-tenant" }
-func (denied) Is(target error) bool { return target == throttle.ErrShed }

@@ -54,11 +54,20 @@ func fromStatus(err error, trailer *metadata.MD) error {
 		if delayed {
 			err = faults.WithUnavailable(err, delay)
 		}
-		return faults.WithResourceExhausted(err, quotasOf(s)...)
+		violations := detailOf[*errdetails.QuotaFailure](s).GetViolations()
+		return faults.WithResourceExhausted(err, converted(violations, func(v *errdetails.QuotaFailure_Violation) *faults.QuotaViolation {
+			return &faults.QuotaViolation{Subject: v.GetSubject(), Description: v.GetDescription()}
+		})...)
 	case throttle.FaultBad:
-		return faults.WithBad(err, fieldsOf(s)...)
+		violations := detailOf[*errdetails.BadRequest](s).GetFieldViolations()
+		return faults.WithBad(err, converted(violations, func(v *errdetails.BadRequest_FieldViolation) *faults.FieldViolation {
+			return &faults.FieldViolation{Field: v.GetField(), Description: v.GetDescription()}
+		})...)
 	case throttle.FaultPrecondition:
-		return faults.WithFailedPrecondition(err, preconditionsOf(s)...)
+		violations := detailOf[*errdetails.PreconditionFailure](s).GetViolations()
+		return faults.WithFailedPrecondition(err, converted(violations, func(v *errdetails.PreconditionFailure_Violation) *faults.PreconditionViolation {
+			return &faults.PreconditionViolation{Type: v.GetType(), Subject: v.GetSubject(), Description: v.GetDescription()}
+		})...)
 	default:
 		return protocol.WithFault(err, fault)
 	}
@@ -80,25 +89,4 @@ func delayOf(s *status.Status) (time.Duration, bool) {
 		return 0, false
 	}
 	return min(max(0, delay.AsDuration()), protocol.MaxDelay), true
-}
-
-func quotasOf(s *status.Status) []*faults.QuotaViolation {
-	detail := detailOf[*errdetails.QuotaFailure](s)
-	return converted(detail.GetViolations(), func(v *errdetails.QuotaFailure_Violation) *faults.QuotaViolation {
-		return &faults.QuotaViolation{Subject: v.GetSubject(), Description: v.GetDescription()}
-	})
-}
-
-func fieldsOf(s *status.Status) []*faults.FieldViolation {
-	detail := detailOf[*errdetails.BadRequest](s)
-	return converted(detail.GetFieldViolations(), func(v *errdetails.BadRequest_FieldViolation) *faults.FieldViolation {
-		return &faults.FieldViolation{Field: v.GetField(), Description: v.GetDescription()}
-	})
-}
-
-func preconditionsOf(s *status.Status) []*faults.PreconditionViolation {
-	detail := detailOf[*errdetails.PreconditionFailure](s)
-	return converted(detail.GetViolations(), func(v *errdetails.PreconditionFailure_Violation) *faults.PreconditionViolation {
-		return &faults.PreconditionViolation{Type: v.GetType(), Subject: v.GetSubject(), Description: v.GetDescription()}
-	})
 }

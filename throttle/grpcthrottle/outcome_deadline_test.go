@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/deixis/faults"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -27,14 +26,11 @@ func TestOutcome_Deadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		config          throttle.Config
 		timeout, cancel time.Duration // of the caller; 0: none
-		own             error         // of the handler, after 2 s; nil: that of its context
 		want            string
 	}{
 		"deadline":                      {timeout: 500 * ms, want: "rejected/timeout"},
-		"a shed inside":                 {timeout: 500 * ms, own: throttle.ErrShed, want: "ignored/shed"},
 		"Classify about a deadline":     {config: acceptLate, timeout: 500 * ms, want: "accepted/timeout"},
 		"canceled":                      {cancel: 500 * ms, want: "ignored/canceled"},
-		"canceled, an answer":           {cancel: 500 * ms, own: faults.Unavailable(0), want: "rejected/canceled"},
 		"canceled late":                 {cancel: time.Second, want: "rejected/canceled"},
 		"Classify about a cancellation": {config: rejectCanceled, cancel: 500 * ms, want: "ignored/canceled"},
 	} {
@@ -49,10 +45,6 @@ func TestOutcome_Deadline(t *testing.T) {
 					time.AfterFunc(c.cancel, cancel)
 				}
 				_ = call(ctx, func(ctx context.Context) error {
-					if c.own != nil {
-						time.Sleep(2 * time.Second)
-						return c.own
-					}
 					<-ctx.Done()
 					return ctx.Err()
 				})
@@ -61,9 +53,7 @@ func TestOutcome_Deadline(t *testing.T) {
 				if method == talk && strings.HasSuffix(want, "canceled") {
 					want = "ignored/canceled" // the client was still sending
 				}
-				if got := endedOf(member(t, server.Group(), method)); got != "1 "+want {
-					t.Errorf("%s, %s: got %s want %s", name, method, got, want)
-				}
+				wants(t, name+", "+method, member(t, server.Group(), method), "1 "+want)
 			}
 		})
 	}
@@ -78,9 +68,7 @@ func TestOutcome_FirstMessageAfterDeadline(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return ss.SendMsg(nil)
 		}))
-		if got := endedOf(member(t, server.Group(), talk)); got != "1 rejected/timeout" {
-			t.Errorf("got %s want one timeout", got)
-		}
+		wants(t, "server", member(t, server.Group(), talk), "1 rejected/timeout")
 	})
 }
 
@@ -89,12 +77,12 @@ type streaming struct {
 	method  string
 	handler func(ss grpc.ServerStream) error // before it waits for the end
 	client  func(s grpc.ClientStream) error
-	caller  tally
-	served  tally
+	caller  string
+	served  string
 }
 
 func TestOutcome_StreamCanceledAfter(t *testing.T) {
-	active, silent := tally{ignored: 1}, tally{rejected: 1}
+	active, silent := "1 ignored/canceled", "1 rejected/canceled"
 	nothing := func(grpc.ServerStream) error { return nil }
 	read := func(ss grpc.ServerStream) error { return ss.RecvMsg(new(text)) }
 	readAll := func(ss grpc.ServerStream) error {
@@ -130,12 +118,11 @@ func TestOutcome_StreamCanceledAfter(t *testing.T) {
 }
 
 func (c streaming) check(t *testing.T) {
-	client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-	p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
+	p := setup{shop: shop{stream: func(_ string, ss grpc.ServerStream) error {
 		_ = c.handler(ss) // an upload ends with its context
 		<-ss.Context().Done()
 		return ss.Context().Err()
-	}}, server.ServerOptions(), client.DialOptions()...)
+	}}}.open(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s, err := p.stream(ctx, c.method)
@@ -144,8 +131,7 @@ func (c streaming) check(t *testing.T) {
 	time.Sleep(time.Minute)
 	cancel()
 	synctest.Wait()
-	wants(t, "client", member(t, client.Group(), target), c.caller)
-	wants(t, "server", member(t, server.Group(), c.method), c.served)
+	p.wants(t, "silent for a minute", c.method, c.caller, c.served)
 }
 
 func TestOutcome_StreamNeverOpened(t *testing.T) {
@@ -160,6 +146,6 @@ func TestOutcome_StreamNeverOpened(t *testing.T) {
 		if status.Code(err) != codes.Canceled {
 			t.Errorf("got %v want Canceled", err)
 		}
-		wants(t, "client", member(t, client.Group(), ""), tally{rejected: 1})
+		wants(t, "client", member(t, client.Group(), ""), "1 rejected/canceled")
 	})
 }

@@ -3,70 +3,76 @@ package grpcthrottle_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/deixis/faults"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func TestClient_errorsUntouched(t *testing.T) {
-	theirs := status.Error(codes.Unavailable, "theirs")
-	client := newClient(t, grpcthrottle.ClientConfig{})
-	for method, call := range clientCalls(client) {
-		if err := call(t.Context(), func(context.Context) error { return theirs }); err != theirs { //nolint:errorlint // the very error is wanted
-			t.Errorf("%s: got %v want the very error", method, err)
+// The faults of handlers travel as codes, are counted, and stay visible to interceptors further out.
+func TestOutcome_OfHandlers(t *testing.T) {
+	marked := throttle.MarkRejected(status.Error(codes.Aborted, "too many at once"))
+	for _, tt := range []struct {
+		own         error
+		want, books string
+	}{
+		{faults.NotFound, "code = NotFound desc = " + faults.NotFound.Error(), "1 accepted/missing"},
+		{faults.Unavailable(time.Minute), "code = Unavailable desc = " + faults.Unavailable(time.Minute).Error(), "1 rejected/availability"},
+		{errors.New("plain"), "code = Unknown desc = plain", "1 accepted/other"},
+		{status.Error(codes.DataLoss, "gr"), "code = DataLoss desc = gr", "1 accepted/other"},
+		{marked, "code = Aborted desc = too many at once", "1 rejected/conflict"},
+	} {
+		server := newServer(t, grpcthrottle.ServerConfig{})
+		for method, call := range serverCalls(server) {
+			err := call(t.Context(), func(context.Context) error { return tt.own })
+			if got := status.Convert(err).Err().Error(); got != "rpc error: "+tt.want { // as it travels
+				t.Errorf("%s: got %q want %q", method, got, tt.want)
+			}
+			if !errors.Is(err, tt.own) && !errors.Is(tt.own, marked) {
+				t.Errorf("%s: an outer interceptor gets %v want %v in it", method, err, tt.own)
+			}
+			wants(t, method+": "+tt.want, member(t, server.Group(), method), tt.books)
 		}
 	}
-	wants(t, "both", member(t, client.Group(), ""), tally{rejected: 2})
 }
 
 // A pushback in the trailer says that the server is full, and 0 that it is not.
 func TestOutcome_pushback(t *testing.T) {
 	busy := status.Error(codes.Unavailable, "busy")
 	for pushback, full := range map[string]uint64{"1500": 1, "0": 0} {
-		for _, kind := range []string{buy, "retried", talk, fill, once} {
-			config := grpcthrottle.ClientConfig{}
-			if kind == "retried" {
-				config.Retry = often() // and not repeatable
-			}
-			client, trailer := newClient(t, config), metadata.Pairs("grpc-retry-pushback-ms", pushback)
-			p := open(t, &shop{
-				buy: func(ctx context.Context, _ string) (string, error) {
-					return "", errors.Join(grpc.SetTrailer(ctx, trailer), busy)
-				},
-				stream: func(_ string, ss grpc.ServerStream) error { ss.SetTrailer(trailer); return busy },
-			}, nil, client.DialOptions()...)
-			if kind == "retried" {
-				_ = p.call(t.Context(), buy)
-			} else {
-				_ = p.call(t.Context(), kind)
-			}
-			stats := member(t, client.Group(), target).Stats().Priorities[throttle.Medium]
-			if stats.Ended.Outcome(throttle.Rejected) != 1 || stats.Overloaded != full {
-				t.Errorf("%s, pushback %s: got %+v want one rejection, %d of a full server", kind, pushback, stats, full)
+		for _, method := range []string{buy, talk, fill, once} {
+			for _, config := range []grpcthrottle.ClientConfig{{}, {Retry: often()}} { // and not repeatable
+				trailer := metadata.Pairs("grpc-retry-pushback-ms", pushback)
+				p := setup{client: config, shop: shop{
+					buy: func(ctx context.Context, _ string) (string, error) {
+						return "", errors.Join(grpc.SetTrailer(ctx, trailer), busy)
+					},
+					stream: func(_ string, ss grpc.ServerStream) error { ss.SetTrailer(trailer); return busy },
+				}}.open(t)
+				_ = p.call(t.Context(), method)
+				p.wants(t, method+", pushback "+pushback, method, "1 rejected/availability", "-")
+				if got := member(t, p.client.Group(), target).Stats().Priorities[throttle.Medium].Overloaded; got != full {
+					t.Errorf("%s, pushback %s: got %d rejections of a full server want %d", method, pushback, got, full)
+				}
 			}
 		}
 	}
 }
 
-func TestClient_messageTooLarge(t *testing.T) {
+func TestOutcome_MessageTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-		p := open(t, &shop{}, append(server.ServerOptions(), grpc.MaxRecvMsgSize(1000)), client.DialOptions()...)
+		p := setup{serve: []grpc.ServerOption{grpc.MaxRecvMsgSize(1000)}}.open(t)
 		large := wrapperspb.String(strings.Repeat("x", 2000))
 		for what, err := range map[string]error{
 			"to send":    p.conn.Invoke(t.Context(), buy, large, new(text), grpc.MaxCallSendMsgSize(1000)),
@@ -78,78 +84,28 @@ func TestClient_messageTooLarge(t *testing.T) {
 				t.Errorf("%s: got %v want ResourceExhausted", what, err)
 			}
 		}
-		th := member(t, client.Group(), target)
-		if got := endedOf(th); got != "4 accepted/bad" {
-			t.Errorf("got %s want 4 bad calls", got)
-		}
+		p.wants(t, "too large", buy, "4 accepted/bad", "-")
 	})
 }
 
-type late struct{}
-
-func (late) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
-func (late) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (late) HandleConn(context.Context, stats.ConnStats)                       {}
-
-func (late) HandleRPC(_ context.Context, s stats.RPCStats) {
-	if _, ok := s.(*stats.OutHeader); ok {
-		time.Sleep(time.Second)
-	}
-}
-
-// If the last retry ends while sending, gRPC returns a wrapped EOF without a status. The server has refused every attempt.
-func TestOutcome_RetriesEndWhileSending(t *testing.T) {
-	down := status.Error(codes.Unavailable, "down")
-	for _, kind := range []string{"unary", "stream, ended by SendMsg", "stream, ended by RecvMsg"} {
-		for _, finish := range []bool{true, false} { // whether gRPC calls OnFinish, or an inner interceptor removes it
-			t.Run(fmt.Sprintf("%s, finish %v", kind, finish), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					attempts := 0
-					client := newClient(t, grpcthrottle.ClientConfig{})
-					options := append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries), grpc.WithStatsHandler(late{}))
-					if !finish {
-						options = append(options, grpc.WithChainStreamInterceptor(withoutOnFinish))
-					}
-					p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
-						must(t, ss.RecvMsg(new(text)))
-						return down
-					}}, []grpc.ServerOption{grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-						if attempts++; attempts == 1 && kind == "stream, ended by RecvMsg" {
-							return ctx, nil
-						}
-						return nil, down
-					})}, options...)
-					var err error
-					if kind == "unary" {
-						err = p.buy(t.Context())
-					} else {
-						var s grpc.ClientStream
-						s, err = p.stream(t.Context(), talk)
-						must(t, err)
-						if err = s.SendMsg(wrapperspb.String("pear")); err == nil {
-							err = s.RecvMsg(new(text))
-						}
-					}
-					if _, known := status.FromError(err); attempts != 4 || known || !errors.Is(errors.Unwrap(err), io.EOF) {
-						t.Errorf("got %v after %d attempts want an EOF inside of an error without status, after 4", err, attempts)
-					}
-					th := member(t, client.Group(), target)
-					if got := endedOf(th); got != "1 rejected/availability" {
-						t.Errorf("got %s want one that was unavailable", got)
-					}
-				})
-			})
+// If the first message cannot be sent, it does not count as an answer: gRPC has ended the stream.
+func TestOutcome_SendFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := setup{shop: shop{stream: func(_ string, ss grpc.ServerStream) error {
+			if err := ss.SendMsg("no message"); err == nil {
+				t.Error("got no error of sending what is no message")
+			}
+			return faults.Unavailable(0)
+		}}}.open(t)
+		if err := p.converse(t.Context(), talk); status.Code(err) != codes.Internal {
+			t.Errorf("got %v want Internal", err)
 		}
-	}
+		synctest.Wait()
+		p.wants(t, "nothing sent", talk, "-", "1 ignored/canceled")
+	})
 }
 
-func withoutOnFinish(
-	ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, _ ...grpc.CallOption,
-) (grpc.ClientStream, error) {
-	return streamer(ctx, d, cc, method)
-}
-
-// A server whose handler passes on the failure of its backend has capacity. So the throttle ignores the answer.
+// A server whose handler passes on the failure of its backend has capacity. So its throttle ignores the answer.
 func TestOutcome_Dependency(t *testing.T) {
 	unavailable := status.Error(codes.Unavailable, "no room")
 	full := throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return status.Code(err) == codes.Internal })}
@@ -157,12 +113,11 @@ func TestOutcome_Dependency(t *testing.T) {
 		config  throttle.Config
 		shed    bool
 		backend error // of the call that the handler makes
-		want    tally
+		want    string
 	}{
-		"rejected":             {backend: unavailable, want: tally{ignored: 1}},
-		"rejected by Classify": {config: full, backend: status.Error(codes.Internal, "full"), want: tally{ignored: 1}},
-		"shed":                 {config: throttle.Config{Rand: always}, shed: true, want: tally{ignored: 1}},
-		"another failure":      {backend: status.Error(codes.NotFound, "none"), want: tally{rejected: 1}},
+		"rejected":             {backend: unavailable, want: "1 ignored/availability"},
+		"rejected by Classify": {config: full, backend: status.Error(codes.Internal, "full"), want: "1 ignored/availability"},
+		"shed":                 {config: throttle.Config{Rand: always}, shed: true, want: "1 ignored/shed"},
 	} {
 		client, server := newClient(t, grpcthrottle.ClientConfig{Throttle: tt.config}), newServer(t, grpcthrottle.ServerConfig{})
 		if tt.shed {

@@ -50,19 +50,22 @@ func TestRetry_OfEachAnswer(t *testing.T) {
 		"negative pushback": {busy, "-1", 1, 0, retry.ReasonPushback},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: answersRPC(true)})
 			attempts := 0
-			p := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
-				if tt.pushback != "" {
-					_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", tt.pushback))
-				}
-				return "", grpcthrottle.ToStatus(tt.err)
-			}}, counting(&attempts), client.DialOptions()...)
+			p := setup{
+				client: grpcthrottle.ClientConfig{Retry: often(), Repeatable: answersRPC(true)},
+				shop: shop{buy: func(ctx context.Context, _ string) (string, error) {
+					attempts++
+					if tt.pushback != "" {
+						_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", tt.pushback))
+					}
+					return "", tt.err
+				}},
+			}.open(t)
 			begun := time.Now()
 			if err := p.buy(t.Context()); attempts != tt.attempts || time.Since(begun) != tt.after || err == nil {
 				t.Errorf("%s: got %d attempts in %v, error %v want %d in %v", name, attempts, time.Since(begun), err, tt.attempts, tt.after)
 			}
-			if s := retrierOf(t, client).Stats(); tt.denied != notAsked && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
+			if s := retrierOf(t, p.client).Stats(); tt.denied != notAsked && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
 				t.Errorf("%s: got %+v want one denial for %v", name, s, tt.denied)
 			}
 		})
@@ -70,7 +73,6 @@ func TestRetry_OfEachAnswer(t *testing.T) {
 }
 
 func TestRetry_OnlyRepeatableUnaryCalls(t *testing.T) {
-	busy := status.Error(codes.Unavailable, "busy")
 	for name, tt := range map[string]struct {
 		method     string
 		repeatable rpcs
@@ -78,14 +80,13 @@ func TestRetry_OnlyRepeatableUnaryCalls(t *testing.T) {
 		"default": {buy, nil}, "stream": {browse, answersRPC(true)},
 		"another": {buy, func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Method != buy || rpc.Target != target }},
 	} {
-		client := newClient(t, grpcthrottle.ClientConfig{Retry: often(), Repeatable: tt.repeatable})
 		attempts := 0
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { return "", busy },
-			stream: func(string, grpc.ServerStream) error { return busy },
-		}, counting(&attempts), client.DialOptions()...)
+		p := setup{
+			client: grpcthrottle.ClientConfig{Retry: often(), Repeatable: tt.repeatable},
+			shop:   failing(status.Error(codes.Unavailable, "busy")), serve: []grpc.ServerOption{counting(&attempts, refuseNone)},
+		}.open(t)
 		err := p.call(t.Context(), tt.method)
-		if once := retrierOf(t, client).Stats().Denied.Count(retry.ReasonOnce); attempts != 1 || err == nil || once == 1 != (tt.method == buy) {
+		if once := retrierOf(t, p.client).Stats().Denied.Count(retry.ReasonOnce); attempts != 1 || err == nil || once == 1 != (tt.method == buy) {
 			t.Errorf("%s: got %d attempts, error %v, %d denials want one attempt", name, attempts, err, once)
 		}
 	}
@@ -102,25 +103,24 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 		"not sent, lowered": {lower: true, want: throttle.Low},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := newClient(t, grpcthrottle.ClientConfig{
-				Retry: often(), Repeatable: answersRPC(true),
-				Send: answersRPC(tt.send),
-			})
 			var arrived []string
-			server := newServer(t, grpcthrottle.ServerConfig{
-				LowerRetries: tt.lower, Trust: throttle.Trust{Peer: func(context.Context) bool { return true }},
-				RetryHooks: retry.Hooks{Arrived: func(_ context.Context, e retry.ArrivalEvent) { arrived = append(arrived, e.String()) }},
-			})
 			var numbers []int
 			var priorities []throttle.Priority
-			p := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
-				numbers = append(numbers, retry.FromContext(ctx).Number)
-				priorities = append(priorities, throttle.PriorityFromContext(ctx, throttle.High))
-				if md, _ := metadata.FromIncomingContext(ctx); md.Get("own")[0] != "1" {
-					t.Errorf("got metadata %v", md)
-				}
-				return "", status.Error(codes.Unavailable, "busy")
-			}}, server.ServerOptions(), client.DialOptions()...)
+			p := setup{
+				client: grpcthrottle.ClientConfig{Retry: often(), Repeatable: answersRPC(true), Send: answersRPC(tt.send)},
+				server: grpcthrottle.ServerConfig{
+					LowerRetries: tt.lower, Trust: throttle.Trust{Peer: func(context.Context) bool { return true }},
+					RetryHooks: retry.Hooks{Arrived: func(_ context.Context, e retry.ArrivalEvent) { arrived = append(arrived, e.String()) }},
+				},
+				shop: shop{buy: func(ctx context.Context, _ string) (string, error) {
+					numbers = append(numbers, retry.FromContext(ctx).Number)
+					priorities = append(priorities, throttle.PriorityFromContext(ctx, throttle.High))
+					if md, _ := metadata.FromIncomingContext(ctx); md.Get("own")[0] != "1" {
+						t.Errorf("got metadata %v", md)
+					}
+					return "", status.Error(codes.Unavailable, "busy")
+				}},
+			}.open(t)
 			ctx := metadata.AppendToOutgoingContext(throttle.WithPriority(t.Context(), throttle.Important), "own", "1")
 			_ = p.buy(ctx)
 			first := throttle.Medium
@@ -133,7 +133,7 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 			if want := []string{"retry server: attempt 2 arrived", "retry server: attempt 3 arrived"}; !slices.Equal(arrived, want) {
 				t.Errorf("%s: got %q want %q", name, arrived, want)
 			}
-			th := member(t, client.Group(), target).Stats().Priorities
+			th := member(t, p.client.Group(), target).Stats().Priorities
 			if th[throttle.Important].Admitted != 1 || th[throttle.Medium].Admitted != 2 {
 				t.Errorf("%s: the client admitted %+v want one important, two medium", name, th)
 			}
@@ -144,26 +144,23 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 // A retry of gRPC's own has the metadata too. With both layers, the numbers add up.
 func TestRetry_OfGRPCItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{LowerRetries: true})
 		var numbers []int
-		p := open(t, &shop{buy: func(ctx context.Context, _ string) (string, error) {
+		p := setup{shop: shop{buy: func(ctx context.Context, _ string) (string, error) {
 			numbers = append(numbers, retry.FromContext(ctx).Number)
 			return "", status.Error(codes.Unavailable, "busy")
-		}}, server.ServerOptions(), grpc.WithDefaultServiceConfig(retries))
+		}}, dial: []grpc.DialOption{retries()}}.open(t)
 		_ = p.buy(t.Context())
 		if !slices.Equal(numbers, []int{1, 2, 3, 4}) {
 			t.Errorf("got attempts %v want 1 to 4", numbers)
 		}
-		numbers = nil
 		for text, want := range map[string]int{"1": 2, "98": 99, "99": 1, "x": 1} {
 			ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(grpcthrottle.AttemptsKey, text))
-			info := &grpc.UnaryServerInfo{FullMethod: buy}
-			_, _ = server.UnaryInterceptor()(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
+			must(t, serverCalls(p.server)[buy](ctx, func(ctx context.Context) error {
 				if n := retry.FromContext(ctx).Number; n != want {
 					t.Errorf("%q: got attempt %d want %d", text, n, want)
 				}
-				return nil, nil
-			})
+				return nil
+			}))
 		}
 	})
 }

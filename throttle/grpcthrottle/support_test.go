@@ -31,25 +31,14 @@ func recovered(f func()) (panicked any) {
 	return nil
 }
 
-func wantShed(t *testing.T, what string, err error, message string) {
-	t.Helper()
-	if !errors.Is(err, throttle.ErrShed) {
-		t.Errorf("%s: got %v want a shed", what, err)
-	}
-	wantUnavailable(t, what, err, message, time.Second)
-}
-
-func wantUnavailable(t *testing.T, what string, err error, message string, delay time.Duration) {
+// wantShed checks the status of a shed call.
+func wantShed(t *testing.T, what string, err error, delay time.Duration) {
 	t.Helper()
 	s, ok := status.FromError(err)
-	if !ok || s.Code() != codes.Unavailable || s.Message() != message {
-		t.Errorf("%s: got status %v want Unavailable: %s", what, s, message)
+	if !ok || s.Code() != codes.Unavailable || s.Message() != "throttle: call shed" || len(s.Details()) != 1 {
+		t.Fatalf("%s: got %v want Unavailable: throttle: call shed, with one detail", what, s)
 	}
-	if len(s.Details()) != 1 {
-		t.Fatalf("%s: got details %v want one", what, s.Details())
-	}
-	info, ok := s.Details()[0].(*errdetails.RetryInfo)
-	if !ok || info.GetRetryDelay().AsDuration() != delay {
+	if info, ok := s.Details()[0].(*errdetails.RetryInfo); !ok || info.GetRetryDelay().AsDuration() != delay {
 		t.Errorf("%s: got detail %v want a RetryInfo of %v", what, info, delay)
 	}
 }
@@ -66,9 +55,14 @@ func (p *place) converse(ctx context.Context, method string) error {
 	if err != nil {
 		return err
 	}
+	return finish(s, method)
+}
+
+// finish sends a message, and receives to the end of a stream.
+func finish(s grpc.ClientStream, method string) error {
 	_ = s.SendMsg(wrapperspb.String("pear")) // the status is to be received
 	_ = s.CloseSend()
-	err = s.RecvMsg(new(text))
+	err := s.RecvMsg(new(text))
 	if err != nil || !shapes[method].ServerStreams {
 		return err
 	}
@@ -97,6 +91,14 @@ type text = wrapperspb.StringValue
 type shop struct {
 	buy    func(ctx context.Context, item string) (string, error)
 	stream func(method string, ss grpc.ServerStream) error
+}
+
+// failing is a shop whose handlers return an error.
+func failing(err error) shop {
+	return shop{
+		buy:    func(context.Context, string) (string, error) { return "", err },
+		stream: func(string, grpc.ServerStream) error { return err },
+	}
 }
 
 const (
@@ -167,20 +169,44 @@ func echo(ss grpc.ServerStream) error {
 	}
 }
 
+// place is a shop and a connection to it. Both have a throttle.
 type place struct {
-	conn *grpc.ClientConn
-	stop func() // the server
+	client *grpcthrottle.Client
+	server *grpcthrottle.Server
+	conn   *grpc.ClientConn
+	stop   func() // the server
 }
 
-func open(t testing.TB, s *shop, serverOptions []grpc.ServerOption, dialOptions ...grpc.DialOption) *place {
+// setup is what a test says about a place. Other fields have their defaults.
+type setup struct {
+	client grpcthrottle.ClientConfig
+	server grpcthrottle.ServerConfig
+	shop   shop
+	serve  []grpc.ServerOption // outside of the server's throttle
+	dial   []grpc.DialOption   // inside of the client's
+}
+
+func (s setup) open(t testing.TB) *place {
 	t.Helper()
-	dialer, stop := served(s, serverOptions...)
-	conn := connect(target, append([]grpc.DialOption{dialer}, dialOptions...)...)
+	p := &place{client: newClient(t, s.client), server: newServer(t, s.server)}
+	dialer, stop := served(&s.shop, append(s.serve, p.server.ServerOptions()...)...)
+	p.conn, p.stop = connect(target, append(append(p.client.DialOptions(), dialer), s.dial...)...), stop
 	t.Cleanup(func() {
-		_ = conn.Close()
+		_ = p.conn.Close()
 		stop()
 	})
-	return &place{conn: conn, stop: stop}
+	return p
+}
+
+// wants checks what the throttles have counted. A text "-" is not compared.
+func (p *place) wants(t testing.TB, when, method, client, server string) {
+	t.Helper()
+	if client != "-" {
+		wants(t, when+", client", member(t, p.client.Group(), target), client)
+	}
+	if server != "-" {
+		wants(t, when+", server", member(t, p.server.Group(), method), server)
+	}
 }
 
 func (p *place) buy(ctx context.Context, opts ...grpc.CallOption) error {
@@ -209,37 +235,32 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	return th
 }
 
-type tally struct {
-	accepted, rejected, ignored, shed uint64
-	inFlight                          int64
+// books is what a throttle has counted, except for what it shed.
+func books(th *throttle.Throttle) string {
+	var words []string
+	for _, p := range th.Stats().Priorities {
+		for e := range p.Ended.All() {
+			words = append(words, fmt.Sprintf("%d %v/%v", e.Calls, e.Outcome, e.Fault))
+		}
+		if p.InFlight != 0 {
+			words = append(words, fmt.Sprintf("%d in flight", p.InFlight))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
-func tallyOf(th *throttle.Throttle) (n tally) {
+func shedBy(th *throttle.Throttle) (n uint64) {
 	for _, p := range th.Stats().Priorities {
-		n.accepted += p.Ended.Outcome(throttle.Accepted)
-		n.rejected += p.Ended.Outcome(throttle.Rejected)
-		n.ignored += p.Ended.Outcome(throttle.Ignored)
-		n.shed += p.Shed.Sum()
-		n.inFlight += p.InFlight
+		n += p.Shed.Sum()
 	}
 	return n
 }
 
-func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
+func wants(t testing.TB, when string, th *throttle.Throttle, want string) {
 	t.Helper()
-	if got := tallyOf(th); got != want {
-		t.Errorf("%s: got %+v want %+v", when, got, want)
+	if got := books(th); got != want {
+		t.Errorf("%s: got %q want %q", when, got, want)
 	}
-}
-
-func endedOf(th *throttle.Throttle) string {
-	var ended []string
-	for _, p := range th.Stats().Priorities {
-		for e := range p.Ended.All() {
-			ended = append(ended, fmt.Sprintf("%d %v/%v", e.Calls, e.Outcome, e.Fault))
-		}
-	}
-	return strings.Join(ended, ", ")
 }
 
 // always is a Rand that sheds every call which may be shed.
@@ -269,10 +290,12 @@ func settled(c throttle.Config, name string) throttle.Config {
 	return c
 }
 
-// clientCalls are a call and a stream of a client by their methods. Each calls send in place of a connection.
-func clientCalls(c *grpcthrottle.Client) map[string]func(ctx context.Context, send func(context.Context) error) error {
+// calls are calls by their methods. Each calls its function in place of a connection, or as a handler.
+type calls = map[string]func(ctx context.Context, do func(context.Context) error) error
+
+func clientCalls(c *grpcthrottle.Client) calls {
 	unary, stream := c.UnaryInterceptor(), c.StreamInterceptor()
-	return map[string]func(context.Context, func(context.Context) error) error{
+	return calls{
 		buy: func(ctx context.Context, send func(context.Context) error) error {
 			return unary(ctx, buy, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 				return send(ctx)
@@ -288,8 +311,7 @@ func clientCalls(c *grpcthrottle.Client) map[string]func(ctx context.Context, se
 	}
 }
 
-// serverCalls are a call and two streams that a server gives to a handler, by their methods.
-func serverCalls(s *grpcthrottle.Server) map[string]func(ctx context.Context, handle func(context.Context) error) error {
+func serverCalls(s *grpcthrottle.Server) calls {
 	unary, stream := s.UnaryInterceptor(), s.StreamInterceptor()
 	streaming := func(method string) func(context.Context, func(context.Context) error) error {
 		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: shapes[method].ClientStreams}
@@ -297,7 +319,7 @@ func serverCalls(s *grpcthrottle.Server) map[string]func(ctx context.Context, ha
 			return stream(nil, sink{ctx: ctx}, info, func(_ any, ss grpc.ServerStream) error { return handle(ss.Context()) })
 		}
 	}
-	return map[string]func(context.Context, func(context.Context) error) error{
+	return calls{
 		buy: func(ctx context.Context, handle func(context.Context) error) error {
 			_, err := unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: buy}, func(ctx context.Context, _ any) (any, error) {
 				return nil, handle(ctx)

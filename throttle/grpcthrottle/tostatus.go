@@ -60,16 +60,34 @@ func detailsOf(err error, code codes.Code) (details []protoadapt.MessageV1) {
 	case codes.Unavailable:
 		return appendDelay(nil, err)
 	case codes.ResourceExhausted:
-		f, _ := faults.AsResourceExhausted(err)
-		return appendDelay(quotas(f), err)
+		if f, _ := faults.AsResourceExhausted(err); f != nil && len(f.Violations) > 0 {
+			details = append(details, &errdetails.QuotaFailure{
+				Violations: converted(f.Violations, func(v *faults.QuotaViolation) *errdetails.QuotaFailure_Violation {
+					return &errdetails.QuotaFailure_Violation{Subject: validUTF8(v.Subject), Description: validUTF8(v.Description)}
+				}),
+			})
+		}
+		return appendDelay(details, err)
 	case codes.InvalidArgument:
-		f, _ := faults.AsBad(err)
-		return fields(f)
+		if f, _ := faults.AsBad(err); f != nil && len(f.Violations) > 0 {
+			details = append(details, &errdetails.BadRequest{
+				FieldViolations: converted(f.Violations, func(v *faults.FieldViolation) *errdetails.BadRequest_FieldViolation {
+					return &errdetails.BadRequest_FieldViolation{Field: validUTF8(v.Field), Description: validUTF8(v.Description)}
+				}),
+			})
+		}
 	case codes.FailedPrecondition:
-		f, _ := faults.AsFailedPrecondition(err)
-		return preconditions(f)
+		if f, _ := faults.AsFailedPrecondition(err); f != nil && len(f.Violations) > 0 {
+			details = append(details, &errdetails.PreconditionFailure{
+				Violations: converted(f.Violations, func(v *faults.PreconditionViolation) *errdetails.PreconditionFailure_Violation {
+					return &errdetails.PreconditionFailure_Violation{
+						Type: validUTF8(v.Type), Subject: validUTF8(v.Subject), Description: validUTF8(v.Description),
+					}
+				}),
+			})
+		}
 	}
-	return nil
+	return details
 }
 
 // appendDelay appends a RetryInfo if err has a delay or is a shed.
@@ -82,41 +100,6 @@ func appendDelay(details []protoadapt.MessageV1, err error) []protoadapt.Message
 
 func retryInfo(delay time.Duration) *errdetails.RetryInfo {
 	return &errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}
-}
-
-func quotas(f *faults.QuotaFailure) []protoadapt.MessageV1 {
-	if f == nil || len(f.Violations) == 0 {
-		return nil
-	}
-	return []protoadapt.MessageV1{&errdetails.QuotaFailure{
-		Violations: converted(f.Violations, func(v *faults.QuotaViolation) *errdetails.QuotaFailure_Violation {
-			return &errdetails.QuotaFailure_Violation{Subject: validUTF8(v.Subject), Description: validUTF8(v.Description)}
-		}),
-	}}
-}
-
-func fields(f *faults.BadRequest) []protoadapt.MessageV1 {
-	if f == nil || len(f.Violations) == 0 {
-		return nil
-	}
-	return []protoadapt.MessageV1{&errdetails.BadRequest{
-		FieldViolations: converted(f.Violations, func(v *faults.FieldViolation) *errdetails.BadRequest_FieldViolation {
-			return &errdetails.BadRequest_FieldViolation{Field: validUTF8(v.Field), Description: validUTF8(v.Description)}
-		}),
-	}}
-}
-
-func preconditions(f *faults.PreconditionFailure) []protoadapt.MessageV1 {
-	if f == nil || len(f.Violations) == 0 {
-		return nil
-	}
-	return []protoadapt.MessageV1{&errdetails.PreconditionFailure{
-		Violations: converted(f.Violations, func(v *faults.PreconditionViolation) *errdetails.PreconditionFailure_Violation {
-			return &errdetails.PreconditionFailure_Violation{
-				Type: validUTF8(v.Type), Subject: validUTF8(v.Subject), Description: validUTF8(v.Description),
-			}
-		}),
-	}}
 }
 
 func converted[V, D any](violations []*V, convert func(*V) *D) []*D {

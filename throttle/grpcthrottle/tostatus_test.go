@@ -141,28 +141,4 @@ func TestToStatusGarbage(t *testing.T) {
 			t.Errorf("got delay %v want 1h0m0s", f.RetryInfo.RetryDelay)
 		}
 	}
-	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.InvalidArgument, codes.FailedPrecondition} {
-		if got := status.Convert(grpcthrottle.ToStatus(boaster{code})); got.Code() != code || len(got.Details()) != 0 {
-			t.Errorf("boaster: got %v want %v without details", got, code)
-		}
-	}
-}
-
-// boaster is an error whose As claims a failure that it does not have.
-type boaster struct{ code codes.Code }
-
-func (b boaster) Error() string { return "boaster" }
-
-func (b boaster) As(target any) bool {
-	switch target.(type) {
-	case **faults.AvailabilityFailure:
-		return b.code == codes.Unavailable
-	case **faults.QuotaFailure:
-		return b.code == codes.ResourceExhausted
-	case **faults.BadRequest:
-		return b.code == codes.InvalidArgument
-	case **faults.PreconditionFailure:
-		return b.code == codes.FailedPrecondition
-	}
-	return false
 }
