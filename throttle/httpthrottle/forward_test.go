@@ -1,55 +1,17 @@
 package httpthrottle_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
-
-// forwards is a handler as the documentation has it.
-func forwards(transport http.RoundTripper) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res, err := transport.RoundTrip(get(r.Context()))
-		if err != nil {
-			httpthrottle.ErrorHandler(w, r, err)
-			return
-		}
-		defer res.Body.Close()
-		_ = httpthrottle.Forward(w, res)
-	})
-}
-
-// What the middleware records for a forwarded response. No transport of ours is in between.
-func TestForward_Outcomes(t *testing.T) {
-	for status, want := range map[int]string{
-		200: "accepted/none", 404: "accepted/missing", 500: "accepted/other",
-		429: "ignored/quota", 502: "ignored/availability", 503: "ignored/availability", 504: "ignored/timeout",
-	} {
-		for name, around := range map[string]func(http.Handler) http.Handler{
-			"direct":         func(h http.Handler) http.Handler { return h },
-			"TimeoutHandler": func(h http.Handler) http.Handler { return http.TimeoutHandler(h, time.Minute, "") },
-		} {
-			th := newThrottle(t, throttle.Config{})
-			w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), around(forwards(answers(status, "text"))).ServeHTTP)
-			equal(t, fmt.Sprint(name, " ", status), books(th), "1 medium "+want)
-			equal(t, fmt.Sprint(name, ": answer"), fmt.Sprint(w.Code, w.Body), fmt.Sprint(status, " text"))
-		}
-	}
-}
 
 func TestForward_SameAsDirect(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
@@ -119,28 +81,5 @@ func TestForward_Errors(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		equal(t, name, fmt.Sprint(httpthrottle.Forward(w, c.res)), c.want)
-	}
-}
-
-func TestErrorHandler(t *testing.T) {
-	for name, c := range map[string]struct {
-		err    error
-		status int
-		want   string
-	}{
-		"shed":      {throttle.ErrShed, 503, "ignored/shed"},
-		"refused":   {&net.OpError{Op: "dial", Err: errPlain}, 503, "ignored/availability"},
-		"timeout":   {context.DeadlineExceeded, 503, "ignored/timeout"},
-		"a mistake": {errors.New("unsupported protocol scheme"), 502, "rejected/availability"},
-	} {
-		th := newThrottle(t, throttle.Config{})
-		proxy := &httputil.ReverseProxy{
-			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) },
-			Transport: fails(c.err), ErrorHandler: httpthrottle.ErrorHandler,
-		}
-		w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), proxy.ServeHTTP)
-		equal(t, name, books(th), "1 medium "+c.want)
-		equal(t, name+": status", w.Code, c.status)
-		equal(t, name+": text is not sent", strings.Contains(w.Body.String(), c.err.Error()), false)
 	}
 }

@@ -3,7 +3,6 @@ package httpthrottle_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,73 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-// The outcome is recorded at the header, and stays the same to the end.
-func TestMiddleware_Outcomes(t *testing.T) {
-	for name, c := range map[string]struct {
-		handler func(w http.ResponseWriter, atHeader func())
-		want    string
-		status  int
-	}{
-		"nothing":       {func(http.ResponseWriter, func()) {}, "accepted/none", 200},
-		"200":           {func(w http.ResponseWriter, at func()) { w.WriteHeader(200); at() }, "accepted/none", 200},
-		"body only":     {func(w http.ResponseWriter, at func()) { _, _ = w.Write([]byte("text")); at() }, "accepted/none", 200},
-		"empty body":    {func(w http.ResponseWriter, at func()) { _, _ = w.Write(nil); at(); w.WriteHeader(503) }, "accepted/none", 200},
-		"string only":   {func(w http.ResponseWriter, at func()) { _, _ = io.WriteString(w, "text"); at(); w.WriteHeader(503) }, "accepted/none", 200},
-		"flush only":    {func(w http.ResponseWriter, at func()) { w.(http.Flusher).Flush(); at(); w.WriteHeader(503) }, "accepted/none", 200},
-		"404":           {func(w http.ResponseWriter, at func()) { http.Error(w, "", http.StatusNotFound); at() }, "accepted/missing", 404},
-		"999":           {func(w http.ResponseWriter, at func()) { w.WriteHeader(999); at() }, "accepted/other", 999},
-		"503, then 200": {func(w http.ResponseWriter, at func()) { w.WriteHeader(503); at(); w.WriteHeader(200) }, "rejected/availability", 503},
-		"1xx, then 503": {func(w http.ResponseWriter, at func()) {
-			w.WriteHeader(103)
-			w.WriteHeader(102)
-			w.WriteHeader(503)
-			at()
-		}, "rejected/availability", 103}, // a recorder keeps the first, final or not
-	} {
-		rec := throttletest.NewRecorder()
-		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
-		recorder := served(th, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, incoming(t.Context()), func(rw http.ResponseWriter, _ *http.Request) {
-			equal(t, name+": at first", books(th), "1 low in flight")
-			c.handler(rw, func() { equal(t, name+": at the header", books(th), "1 low "+c.want+", 1 low in flight") })
-			equal(t, "hook calls", hookCalls(rec), "1 started, 0 finished")
-		})
-		equal(t, name+": in the end", books(th), "1 low "+c.want)
-		equal(t, name+": status", recorder.Code, c.status)
-		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
-	}
-}
-
-// 101 is final, although it is a 1xx. httptest.ResponseRecorder ignores that.
-func TestMiddleware_SwitchingProtocols(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusSwitchingProtocols)
-		equal(t, "at the header", books(th), "1 medium accepted/none, 1 medium in flight")
-	})
-}
-
-func TestMiddleware_Panic(t *testing.T) {
-	for name, c := range map[string]struct {
-		handler http.HandlerFunc
-		want    string
-	}{
-		"at once":       {func(http.ResponseWriter, *http.Request) { panic("an accident") }, "ignored/panic"},
-		"after headers": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503); panic("an accident") }, "rejected/availability"},
-		"aborting":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "ignored/panic"},
-		"status 99":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }, "ignored/panic"},
-		"status 1000":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(1000) }, "ignored/panic"},
-	} {
-		rec := throttletest.NewRecorder()
-		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
-		got := panics(func() { served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), c.handler) })
-		want := panics(func() { c.handler(httptest.NewRecorder(), nil) })
-		equal(t, name+": panic", got, want)
-		equal(t, name, books(th), "1 medium "+c.want)
-		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
-		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
-	}
-}
 
 func routes() *throttle.Group {
 	return throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "routes"} }, throttle.GroupConfig{}))

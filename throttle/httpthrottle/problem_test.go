@@ -25,37 +25,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestWriteError_AfterTheHeader(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "text")
-		equal(t, "ours", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
-		equal(t, "not ours", httpthrottle.WriteError(w, r, errors.New("text")), false)
-	})
-	equal(t, "body", w.Body.String(), "text")
-	equal(t, "books", books(th), "1 medium accepted/none")
-}
-
-type holding struct {
-	wrapped
-	statuses *[]int
-}
-
-func (h holding) WriteHeader(status int)      { *h.statuses = append(*h.statuses, status) }
-func (h holding) Write(p []byte) (int, error) { return len(p), nil }
-
-func TestWriteError_Once(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	var statuses []int
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-		w = holding{wrapped{w}, &statuses}
-		equal(t, "ours", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
-		equal(t, "ours, too late", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
-	})
-	equal(t, "statuses", fmt.Sprint(statuses), "[503]")
-	equal(t, "books", books(th), "1 medium ignored/shed")
-}
-
 const goldenBody = `{"title":"Service Unavailable","status":503,"detail":"The server has no capacity for this request. Try again after the delay in Retry-After."}` + "\n"
 
 func TestShedResponse(t *testing.T) {

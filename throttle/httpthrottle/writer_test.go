@@ -2,7 +2,6 @@ package httpthrottle_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -12,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -142,96 +139,4 @@ func TestWriter_UnsupportedFlush(t *testing.T) {
 	httpthrottle.Middleware(outer, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(plain{nowhereAtAll{}}, incoming(t.Context()))
 	equal(t, "inner", books(inner), "1 medium rejected/availability")
 	equal(t, "outer", books(outer), "1 medium rejected/availability")
-}
-
-func TestWriter_Tell(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	after := func(err error, status int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { callTell(w, err); w.WriteHeader(status) }
-	}
-	for name, c := range map[string]struct {
-		handler http.HandlerFunc
-		want    string
-		status  int
-	}{
-		"429 of a bucket":   {after(refusal{}, 429), "ignored/shed", 429},
-		"429 to one caller": {after(nil, 429), "accepted/none", 429},
-		"200 from a cache, for want of a backend": {func(w http.ResponseWriter, _ *http.Request) {
-			callTell(w, faults.Unavailable(0))
-			_, _ = io.WriteString(w, "stale")
-		}, "rejected/availability", 200},
-		"a status that is left to the server": {func(w http.ResponseWriter, _ *http.Request) { callTell(w, faults.NotFound) }, "accepted/missing", 200},
-		"the first of two errors": {func(w http.ResponseWriter, r *http.Request) {
-			callTell(w, refusal{})
-			after(faults.Unavailable(0), 503)(w, r)
-		}, "ignored/shed", 503},
-		"after the header": {func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusTooManyRequests)
-			callTell(w, refusal{})
-		}, "rejected/quota", 429},
-		"after 1xx": {func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusEarlyHints)
-			after(refusal{}, 429)(w, r)
-		}, "ignored/shed", 103}, // as the recorder has it
-		"a client that has gone away": {func(w http.ResponseWriter, _ *http.Request) {
-			cancel()
-			callTell(w, faults.Unavailable(0))
-		}, "ignored/canceled", 200},
-		"before a copy": {func(w http.ResponseWriter, _ *http.Request) {
-			callTell(w, refusal{})
-			_, _ = io.Copy(w, io.LimitReader(endless{}, 10))
-		}, "ignored/shed", 200},
-		"before WriteError": {func(w http.ResponseWriter, r *http.Request) {
-			callTell(w, refusal{})
-			equal(t, "WriteError writes", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
-		}, "ignored/shed", 503},
-		"through wrappers": {func(w http.ResponseWriter, r *http.Request) { after(refusal{}, 429)(wrapped{wrapped{w}}, r) }, "ignored/shed", 429},
-		"behind a wrapper without Unwrap": {func(w http.ResponseWriter, _ *http.Request) {
-			equal(t, "has Tell", callTell(struct{ http.ResponseWriter }{w}, refusal{}), false)
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "rejected/quota", 429},
-	} {
-		t.Run(name, func(t *testing.T) {
-			th, request := newThrottle(t, throttle.Config{}), incoming(t.Context())
-			if name == "a client that has gone away" {
-				request = incoming(ctx)
-			}
-			w := served(th, httpthrottle.MiddlewareConfig{}, request, c.handler)
-			equal(t, "books", books(th), "1 medium "+c.want)
-			equal(t, "status", w.Code, c.status)
-		})
-	}
-}
-
-// An error given to Tell, or a shed of an inner middleware, is not a lack of capacity for the outer
-// middleware. A status is.
-func TestWriter_TellTheOuterMiddleware(t *testing.T) {
-	for name, c := range map[string]struct {
-		inner        *throttle.Throttle
-		handler      http.HandlerFunc
-		outer, means string // empty: does not matter
-	}{
-		"Tell": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
-			callTell(w, refusal{})
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 medium ignored/shed", "1 medium ignored/shed"},
-		"WriteError": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, r *http.Request) {
-			httpthrottle.WriteError(w, r, throttle.ErrShed)
-		}, "1 medium ignored/shed", "1 medium ignored/shed"},
-		"503": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}, "1 medium rejected/availability", "1 medium rejected/availability"},
-		"shed":      {shedding(t, throttle.Config{}), never(t), "1 medium ignored/shed", ""},
-		"a mistake": {&throttle.Throttle{}, never(t), "1 medium accepted/other", ""},
-	} {
-		outer := newThrottle(t, throttle.Config{Name: "outer"})
-		inner := httpthrottle.Middleware(c.inner, httpthrottle.MiddlewareConfig{})(c.handler)
-		served(outer, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-			inner.ServeHTTP(wrapped{w}, r)
-		})
-		equal(t, name+": outer", books(outer), c.outer)
-		if c.means != "" {
-			equal(t, name+": inner", books(c.inner), c.means)
-		}
-	}
 }
