@@ -167,16 +167,6 @@ func TestRetry_KeepsTheResponseIfNoRetryIsSent(t *testing.T) {
 	})
 }
 
-func TestRetry_AShedIsNotRetried(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}, Retry: often()})
-	overload(t, throttleOf(t, transport, host))
-	body := &trackedBody{Reader: strings.NewReader("text")}
-	_, err := transport.RoundTrip(request(t.Context(), http.MethodPut, body)) //nolint:bodyclose // there is none
-	equal(t, "is a shed", errors.Is(err, throttle.ErrShed), true)
-	equal(t, "calls that were not sent", statsOf(t, transport).Calls[0], 1)
-	equal(t, "body closed", body.closed, 1)
-}
-
 // TestRetry_DoesNotWaitForAStream: a rejected response whose end is not known is closed, not read.
 func TestRetry_DoesNotWaitForAStream(t *testing.T) {
 	calls := 0

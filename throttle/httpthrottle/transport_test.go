@@ -3,7 +3,6 @@ package httpthrottle_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,71 +11,86 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
-	"github.com/spillway-go/spillway/throttle/throttletest"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 func TestNewTransport_errors(t *testing.T) {
-	_, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: throttle.Config{Ratio: 0.5}, Group: throttle.GroupConfig{Max: -1}})
-	for _, want := range []string{
-		"httpthrottle: TransportConfig.Throttle: throttle: Config.Name", "Config.Ratio is 0.5",
-		"httpthrottle: TransportConfig.Group: throttle: GroupConfig.Max is -1",
-	} {
+	_, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Group: throttle.GroupConfig{Max: -1}})
+	for _, want := range []string{"httpthrottle: TransportConfig.Throttle: throttle: Config.Name", "httpthrottle: TransportConfig.Group: throttle: GroupConfig.Max is -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v want an error with %q", err, want)
 		}
 	}
 }
 
-func TestShedRequestsAreNotSent(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
-	th := throttleOf(t, transport, host)
-	overload(t, th)
-	before, was := books(th), shed(th)
-	body := &trackedBody{Reader: strings.NewReader("text")}
-	response, err := transport.RoundTrip(request(t.Context(), http.MethodPost, body))
-	if response != nil || !errors.Is(err, throttle.ErrShed) {
-		t.Errorf("got %v, %v want ErrShed", response, err)
+// The error of a request that is not sent says why. Its body is closed, and no outcome is counted.
+func TestTransport_NotSent(t *testing.T) {
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no longer needed"))
+	var none *httpthrottle.Transport
+	refusing := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
+	shedding := func(c *retry.Config) *httpthrottle.Transport {
+		transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}, Retry: c})
+		overload(t, throttleOf(t, transport, host))
+		return transport
 	}
-	equal(t, "body closed", body.closed, 1)
-	equal(t, "books", books(th), before)
-	equal(t, "shed", shed(th), was+1)
+	retried := shedding(often())
+	for name, c := range map[string]struct {
+		transport *httpthrottle.Transport
+		ctx       context.Context
+		want      string
+		is        error
+	}{
+		"shed":           {shedding(nil), t.Context(), `backend for "backend.example" shed a call`, throttle.ErrShed},
+		"shed, retried":  {retried, t.Context(), `backend for "backend.example" shed a call`, throttle.ErrShed},
+		"ended":          {refusing, over, "no longer needed", context.Cause(over)},
+		"wrong priority": {refusing, throttle.WithPriority(t.Context(), 99), "priority 99 is out of range", nil},
+		"nil":            {none, t.Context(), "httpthrottle: nil or zero Transport: make one with NewTransport", nil},
+		"zero":           {&httpthrottle.Transport{}, t.Context(), "httpthrottle: nil or zero Transport: make one with NewTransport", nil},
+	} {
+		counted := func() (all string, n uint64) {
+			if strings.Contains(c.want, "NewTransport") {
+				return "", 0
+			}
+			th := throttleOf(t, c.transport, host)
+			return books(th), shed(th)
+		}
+		before, sheds := counted()
+		body := &trackedBody{Reader: strings.NewReader("text")}
+		response, err := c.transport.RoundTrip(request(c.ctx, http.MethodPost, body))
+		if response != nil || err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: got %v, %v want %v: %s", name, response, err, c.is, c.want)
+		}
+		if c.is == throttle.ErrShed {
+			sheds++
+		}
+		equal(t, name+": body closed", body.closed, 1)
+		after, n := counted()
+		equal(t, name+": books", after, before)
+		equal(t, name+": shed", n, sheds)
+		if c.transport != none {
+			_, err = c.transport.RoundTrip((&http.Request{URL: &url.URL{Host: host}}).WithContext(c.ctx)) //nolint:bodyclose // there is none
+			equal(t, name+": without a body", err != nil, true)
+		}
+	}
+	equal(t, "calls that were not sent", statsOf(t, retried).Calls[0], 2)
+}
 
-	_, err = (&http.Client{Transport: transport}).Do(get(t.Context())) //nolint:bodyclose // there is none
+// http.Client wraps the error of a shed request.
+func TestTransport_ShedError(t *testing.T) {
+	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
+	overload(t, throttleOf(t, transport, host))
+	_, err := (&http.Client{Transport: transport}).Do(get(t.Context())) //nolint:bodyclose // there is none
 	var refused *throttle.ShedError
 	equal(t, "key", errors.As(err, &refused) && refused.Key == host && refused.Throttle == "backend", true)
 	var temporary interface{ Temporary() bool }
-	equal(t, "client's error is ErrShed", errors.Is(err, throttle.ErrShed), true)
-	equal(t, "client's error says Temporary", errors.As(err, &temporary) && temporary.Temporary(), false)
-	_, err = transport.RoundTrip(&http.Request{Host: host, URL: &url.URL{Host: host}}) //nolint:bodyclose // there is none
-	equal(t, "without a body", errors.Is(err, throttle.ErrShed), true)
+	equal(t, "says Temporary", errors.As(err, &temporary) && temporary.Temporary(), false)
 }
 
-// The body of a request that is not sent is closed, and the error says why it was not sent.
-func TestRequestsThatAreNotSent(t *testing.T) {
-	over, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no longer needed"))
-	for want, ctx := range map[string]context.Context{
-		"no longer needed": over, "priority 99 is out of range": throttle.WithPriority(t.Context(), 99),
-	} {
-		transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
-		body := &trackedBody{Reader: strings.NewReader("text")}
-		_, err := transport.RoundTrip(request(ctx, http.MethodPost, body)) //nolint:bodyclose // there is none
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got error %v want %q", err, want)
-		}
-		if ctx == over {
-			equal(t, "error", err, context.Cause(ctx))
-		}
-		equal(t, want+": body closed", body.closed, 1)
-		equal(t, want+": books", books(throttleOf(t, transport, host)), "")
-	}
-}
-
-func TestAfterClose(t *testing.T) {
+func TestTransport_AfterClose(t *testing.T) {
 	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{})
 	response := ask(t, transport, get(t.Context()))
-	equal(t, "Close", transport.Close(), nil)
-	equal(t, "Close again", transport.Close(), nil)
+	equal(t, "Close", errors.Join(transport.Close(), transport.Close()), nil)
 	text, _ := io.ReadAll(response.Body)
 	equal(t, "text of the request in flight", string(text), "text")
 	r := get(t.Context())
@@ -88,103 +102,123 @@ func TestAfterClose(t *testing.T) {
 	equal(t, "the caller's own header", len(r.Header), 1)
 }
 
-func TestTheKeyIsHostAndPort(t *testing.T) {
-	for _, c := range []struct {
-		url, want string
-	}{
-		{"http://Backend.Example/a", "backend.example"},
-		{"https://backend.example:8443/", "backend.example:8443"},
-		{"http://[::1]:80/", "[::1]:80"},
-		{"http://", ""},
+func TestTransport_Key(t *testing.T) {
+	method := func(r *http.Request) string { return r.Method }
+	for address, want := range map[string]string{
+		"http://Backend.Example/a": "backend.example", "https://backend.example:8443/": "backend.example:8443", "http://[::1]:80/": "[::1]:80", "http://": "",
 	} {
-		transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{})
-		u, _ := url.Parse(c.url)
-		read(t, transport, &http.Request{Method: "GET", URL: u, Header: http.Header{}})
-		equal(t, c.url, books(throttleOf(t, transport, c.want)), "1 medium accepted/none")
+		for want, key := range map[string]func(*http.Request) string{want: nil, "GET": method} {
+			transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{Key: key})
+			u, _ := url.Parse(address)
+			read(t, transport, &http.Request{Method: "GET", URL: u, Header: http.Header{}})
+			equal(t, address, books(throttleOf(t, transport, want)), "1 medium accepted/none")
+		}
 	}
 	lost := newTransport(t, fails(errPlain), httpthrottle.TransportConfig{})
 	_, _ = lost.RoundTrip(&http.Request{}) //nolint:bodyclose // there is none
 	equal(t, "no URL", books(throttleOf(t, lost, "")), "1 medium ignored/bad")
-	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{Key: func(r *http.Request) string { return r.Method }})
-	read(t, transport, get(t.Context()))
-	equal(t, "own key", books(throttleOf(t, transport, "GET")), "1 medium accepted/none")
 }
 
-func TestAnswerIsAsked(t *testing.T) {
-	transport := newTransport(t, answers(500, ""), httpthrottle.TransportConfig{
-		Answer: func(*http.Response) error { return throttle.MarkRejected(errPlain) },
-	})
-	read(t, transport, get(t.Context()))
-	equal(t, "books", books(throttleOf(t, transport, host)), "1 medium rejected/other")
-}
-
-// Classify is the user's, and asked first.
-func TestClassifyIsAsked(t *testing.T) {
-	serverFailed := throttle.RejectIf(func(err error) bool {
+// Answer and Classify are the user's, and asked first. A base that breaks its contract gets its way, and panics go on up.
+func TestTransport_Functions(t *testing.T) {
+	body := &trackedBody{Reader: strings.NewReader("text")}
+	both := func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 503, Body: body}, errPlain
+	}
+	neither := func(*http.Request) (*http.Response, error) { return nil, nil }
+	busy := func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 500, Body: body}, nil }
+	bang := func(*http.Request) (*http.Response, error) { panic("an accident") }
+	classify := func(c throttle.Classifier) httpthrottle.TransportConfig {
+		return httpthrottle.TransportConfig{Throttle: throttle.Config{Classify: c}}
+	}
+	answer := func(f func(*http.Response) error) httpthrottle.TransportConfig {
+		return httpthrottle.TransportConfig{Answer: f}
+	}
+	all, invalid := func(error) bool { return true }, errors.New("idna: invalid label")
+	is500 := func(err error) bool {
 		var response *httpthrottle.ResponseError
 		return errors.As(err, &response) && response.StatusCode == 500
-	})
-	transport := newTransport(t, answers(500, ""), httpthrottle.TransportConfig{Throttle: throttle.Config{Classify: serverFailed}})
-	read(t, transport, get(t.Context()))
-	equal(t, "status", books(throttleOf(t, transport, host)), "1 medium rejected/other")
-
+	}
 	for name, c := range map[string]struct {
-		base http.RoundTripper
-		r    *http.Request
-		want string
+		base   roundTrip
+		config httpthrottle.TransportConfig
+		want   string
+		err    error
+		closed int // times that the body of the response is closed
 	}{
-		"no connection": {fails(errPlain), get(t.Context()), "1 medium accepted/availability"},
-		"own fault":     {http.DefaultTransport, &http.Request{URL: &url.URL{Scheme: "gopher", Host: host}, Header: http.Header{}}, "1 medium accepted/bad"},
+		"Answer":                  {busy, answer(func(*http.Response) error { return throttle.MarkRejected(errPlain) }), "rejected/other", nil, 1},
+		"Classify, status":        {busy, classify(throttle.RejectIf(is500)), "rejected/other", nil, 1},
+		"Classify, no connection": {fails(errPlain), classify(throttle.AcceptIf(all)), "accepted/availability", errPlain, 0},
+		"Classify, own fault":     {fails(invalid), classify(throttle.AcceptIf(all)), "accepted/bad", invalid, 0},
+		"neither":                 {neither, classify(nil), "ignored/none", nil, 0},
+		"both":                    {both, classify(nil), "rejected/availability", errPlain, 1},
+		"base panics":             {bang, classify(throttle.RejectIf(all)), "ignored/panic", nil, 0},
+		"Answer panics":           {busy, answer(func(*http.Response) error { panic("an accident") }), "ignored/panic", nil, 1},
+		"Classify panics":         {busy, classify(func(context.Context, error) (throttle.Outcome, bool) { panic("an accident") }), "ignored/panic", nil, 1},
 	} {
-		transport := newTransport(t, c.base, httpthrottle.TransportConfig{
-			Throttle: throttle.Config{Classify: throttle.AcceptIf(func(error) bool { return true })},
+		body.closed = 0
+		transport := newTransport(t, c.base, c.config)
+		panicked := panics(func() {
+			response, err := transport.RoundTrip(get(t.Context()))
+			equal(t, name+": error", err, c.err)
+			if response != nil {
+				_ = response.Body.Close()
+			}
 		})
-		_, err := transport.RoundTrip(c.r) //nolint:bodyclose // there is none
-		equal(t, name+": fails", err != nil, true)
-		equal(t, name, books(throttleOf(t, transport, host)), c.want)
+		if strings.HasSuffix(name, "panics") {
+			equal(t, name, panicked, any("an accident"))
+		}
+		equal(t, name, books(throttleOf(t, transport, host)), "1 medium "+c.want)
+		equal(t, name+": body closed", body.closed, c.closed)
 	}
 }
 
 type mark struct{}
 
-func TestContextOfStarted(t *testing.T) {
-	var got *http.Request
-	base := roundTrip(func(r *http.Request) (*http.Response, error) {
-		got = r
-		return answers(200, "")(r)
-	})
+type strangeContext struct {
+	context.Context
+	_ []int // cannot be compared
+}
+
+// The context of the Started hook goes on to the base. The caller's request stays as it is, and that of the response is the caller's.
+func TestTransport_Context(t *testing.T) {
+	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
+	same := func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }
+	marks := func(ctx context.Context, _ throttle.StartEvent) context.Context {
+		return context.WithValue(ctx, mark{}, 1)
+	}
+	other := get(t.Context()) // such as one that a cache remembers
 	for name, c := range map[string]struct {
-		started  func(context.Context, throttle.StartEvent) context.Context
-		replaced bool
+		own, byDefault func(context.Context, throttle.StartEvent) context.Context
+		ctx            context.Context
+		replaced       bool
 	}{
-		"none": {nil, false},
-		"same": {func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }, false},
-		"nil":  {func(context.Context, throttle.StartEvent) context.Context { return nil }, false},
-		"new": {func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			return context.WithValue(ctx, mark{}, 1)
-		}, true},
+		"none":       {nil, nil, t.Context(), false},
+		"same":       {same, nil, t.Context(), false},
+		"nil":        {func(context.Context, throttle.StartEvent) context.Context { return nil }, nil, t.Context(), false},
+		"new":        {marks, nil, t.Context(), true},
+		"by default": {nil, marks, t.Context(), true},
+		"strange":    {marks, nil, strangeContext{Context: t.Context()}, true},
 	} {
-		transport := newTransport(t, base, httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: c.started}}})
-		r := get(t.Context())
+		throttle.SetDefaultHooks(throttle.Hooks{Started: c.byDefault})
+		var got *http.Request
+		transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			response, err := answers(200, "")(r)
+			if got == nil {
+				got = r
+			} else {
+				response.Request = other
+			}
+			return response, err
+		}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: c.own}}})
+		r := get(c.ctx)
 		response := ask(t, transport, r)
 		equal(t, name+": request replaced", got != r, c.replaced)
 		equal(t, name+": context marked", got.Context().Value(mark{}) != nil, c.replaced)
 		equal(t, name+": response's request is the caller's", response.Request, r)
 		equal(t, name+": context of the caller's", r.Context().Value(mark{}), nil)
-		_ = response.Body.Close()
+		equal(t, name+": a request of the base's own", ask(t, transport, r).Request, other)
 	}
-}
-
-type strangeContext struct {
-	context.Context
-	_ []int
-}
-
-func TestContextsThatCannotBeCompared(t *testing.T) {
-	rec := throttletest.NewRecorder()
-	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
-	equal(t, "text", read(t, transport, get(strangeContext{Context: t.Context()})), "text")
-	equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 }
 
 type idler struct {
@@ -199,98 +233,4 @@ func TestCloseIdleConnections(t *testing.T) {
 	(&http.Client{Transport: newTransport(t, base, httpthrottle.TransportConfig{})}).CloseIdleConnections()
 	equal(t, "closed", base.closed, 1)
 	newTransport(t, answers(200, ""), httpthrottle.TransportConfig{}).CloseIdleConnections()
-}
-
-// A base that breaks its contract gets its way: http.Client will say so.
-func TestStrangeBases(t *testing.T) {
-	both := &http.Response{StatusCode: 200, Body: http.NoBody}
-	for name, c := range map[string]struct {
-		response *http.Response
-		err      error
-		want     string
-	}{
-		"neither": {nil, nil, "1 medium ignored/none"},
-		"both":    {both, errPlain, "1 medium rejected/availability"},
-	} {
-		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) { return c.response, c.err }), httpthrottle.TransportConfig{})
-		response, err := transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
-		equal(t, name+": response", response, c.response)
-		equal(t, name+": error", err, c.err)
-		equal(t, name, books(throttleOf(t, transport, host)), c.want)
-	}
-}
-
-func TestPanicsGoOnUp(t *testing.T) {
-	everything := throttle.RejectIf(func(error) bool { return true })
-	body := &trackedBody{Reader: strings.NewReader("text")}
-	response := func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: body}, nil }
-	bang := func() { panic("an accident") }
-	for name, c := range map[string]struct {
-		base   roundTrip
-		config httpthrottle.TransportConfig
-		closed int
-		want   string
-	}{
-		"base":   {func(*http.Request) (*http.Response, error) { bang(); return nil, nil }, httpthrottle.TransportConfig{}, 0, "1 medium ignored/panic"},
-		"Answer": {response, httpthrottle.TransportConfig{Answer: func(*http.Response) error { bang(); return nil }}, 1, "1 medium ignored/panic"},
-		"Classify": {response, httpthrottle.TransportConfig{Throttle: throttle.Config{
-			Classify: func(context.Context, error) (throttle.Outcome, bool) { bang(); return 0, true },
-		}}, 1, "1 medium ignored/panic"},
-		"base, whatever Classify would say": {
-			func(*http.Request) (*http.Response, error) { bang(); return nil, nil },
-			httpthrottle.TransportConfig{Throttle: throttle.Config{Classify: everything}},
-			0, "1 medium ignored/panic",
-		},
-	} {
-		body.closed = 0
-		rec := throttletest.NewRecorder()
-		c.config.Throttle.Hooks = rec.Hooks()
-		transport := newTransport(t, c.base, c.config)
-		equal(t, name+": panic", panics(func() { _, _ = transport.RoundTrip(get(t.Context())) }), any("an accident")) //nolint:bodyclose // there is none
-		equal(t, name, books(throttleOf(t, transport, host)), c.want)
-		equal(t, name+": body closed", body.closed, c.closed)
-		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
-		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
-	}
-}
-
-// A base may answer with another request than it was given, such as one that a cache remembers. It stays.
-func TestResponsesKeepTheirRequest(t *testing.T) {
-	other := get(t.Context())
-	w := func(ctx context.Context, _ throttle.StartEvent) context.Context {
-		return context.WithValue(ctx, mark{}, 1)
-	}
-	transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: other}, nil
-	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: w}}})
-	response, _ := transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
-	equal(t, "request", response.Request, other)
-}
-
-func TestTransport_NilOrZero(t *testing.T) {
-	var none *httpthrottle.Transport
-	for _, transport := range []*httpthrottle.Transport{none, {}} {
-		body := &trackedBody{Reader: strings.NewReader("text")}
-		_, err := transport.RoundTrip(request(t.Context(), http.MethodPost, body)) //nolint:bodyclose // there is none
-		equal(t, "error", fmt.Sprint(err), "httpthrottle: nil or zero Transport: make one with NewTransport")
-		equal(t, "body closed", body.closed, 1)
-	}
-}
-
-func TestTransport_DefaultHooks(t *testing.T) {
-	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
-	var created []string
-	throttle.SetDefaultHooks(throttle.Hooks{
-		Created: func(th *throttle.Throttle) { created = append(created, th.Key()) },
-		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			return context.WithValue(ctx, mark{}, 1)
-		},
-	})
-	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		equal(t, "mark of the request", r.Context().Value(mark{}), any(1))
-		return answers(200, "")(r)
-	}), httpthrottle.TransportConfig{})
-	equal(t, "created before the first request", len(created), 0)
-	read(t, transport, get(t.Context()))
-	equal(t, "created", fmt.Sprint(created), "["+host+"]")
 }
