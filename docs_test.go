@@ -61,6 +61,7 @@ func TestBlocksFindsMistakes(t *testing.T) {
 		{"go", "th := throttle.Must(throttle.New(throttle.Config{Name: \"recommendations\"}))\n", ""},
 		{"go", "th := throttle.Must(throttle.New(throttle.Config{Name: \"recommendation\"}))\n", "in no function of an example"},
 		{"go", "Handler: serve(e), // not e.Use\n", ""},
+		{"go", "import \"net/htp\"\n\nHandler: serve(e), // not e.Use\n", "an import of"},
 		{"go", "Handler: serve(echo), // not e.Use\n", "in no function of an example"},
 		{"text", "[apples pears] <nil>\n", ""},
 		{"text", "[apples plums] <nil>\n", "output of no example"},
@@ -87,16 +88,25 @@ func TestReadmeTenLines(t *testing.T) {
 	blocks := blocksOf("README.md", readFile(t, "README.md"))
 	first := slices.IndexFunc(blocks, func(b block) bool { return b.language == "go" })
 	lines := statements(blocks[first].text)
-	code, _ := functions(t, []string{"throttle/example_test.go"})
+	code, _, _ := functions(t, []string{"throttle/example_test.go"})
 	example := code[slices.IndexFunc(code, func(f []string) bool { return f[0] == "func Example() {" })]
 	if len(lines) > 10 || !occurs(lines, example) || len(lines) != slices.Index(example, "// Output:")-1 {
 		t.Errorf("got\n%s\nwant the body of func Example, at most 10 lines:\n%s", strings.Join(lines, "\n"), strings.Join(example, "\n"))
 	}
 }
 
+// exampleFiles returns the files whose code the pages show.
+func exampleFiles(t *testing.T) []string {
+	return walk(t, func(name string) bool {
+		return slices.Contains([]string{"example_test.go", "recipes_test.go", "guide_test.go"}, path.Base(name)) ||
+			path.Dir(name) == "internal/recipes" && strings.HasSuffix(name, "_test.go") ||
+			slices.Contains([]string{"internal/integration/interop/otelhttp_test.go", "examples/quota/store.go"}, name)
+	})
+}
+
 // newCheckers returns a checker for each language.
 func newCheckers(t *testing.T) map[string]checker {
-	code, outputs := functions(t, exampleFiles(t))
+	code, outputs, imports := functions(t, exampleFiles(t))
 	var yaml [][]string
 	for _, name := range walk(t, func(name string) bool { return path.Ext(name) == ".yml" || path.Ext(name) == ".yaml" }) {
 		yaml = append(yaml, statements(withoutComments(readFile(t, name))))
@@ -107,6 +117,11 @@ func newCheckers(t *testing.T) map[string]checker {
 			found := occurs
 			if path.Base(b.page) == "runbooks.md" { // which may leave lines out
 				found = abridged
+			}
+			for _, shown := range regexp.MustCompile(`(?m)^(?:import |\t)(?:\w+ )?("[^"]+")$`).FindAllStringSubmatch(b.text, -1) {
+				if !imports[shown[1]] {
+					return "got an import of " + shown[1] + " that no example has"
+				}
 			}
 			return unlessIn(code, found, statements(b.text), "got code that is in no function of an example")
 		},
@@ -225,15 +240,19 @@ func declaredIn(folder, name string) bool {
 	})
 }
 
-// functions returns the lines of each function of the files, and the output of each example.
-func functions(t *testing.T, files []string) (code, outputs [][]string) {
+// functions returns the lines of each function of the files, the output of each example, and what the files import.
+func functions(t *testing.T, files []string) (code, outputs [][]string, imports map[string]bool) {
 	t.Helper()
+	imports = map[string]bool{}
 	for _, name := range files {
 		text := readFile(t, name)
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			imports[spec.Path.Value] = true
 		}
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
@@ -247,7 +266,7 @@ func functions(t *testing.T, files []string) (code, outputs [][]string) {
 			}
 		}
 	}
-	return code, outputs
+	return code, outputs, imports
 }
 
 // blocksOf returns the fenced blocks of a page.
