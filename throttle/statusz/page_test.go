@@ -76,6 +76,14 @@ func TestServe_badQueries(t *testing.T) {
 	}
 }
 
+func TestPage_hooks(t *testing.T) {
+	p := New()
+	defer p.Close()
+	if h := p.Hooks(); h.Created == nil || h.Closed == nil || h.Shed != nil || h.Started != nil || h.Finished != nil || h.FellBack != nil {
+		t.Errorf("got hooks %+v want Created and Closed, and none that runs during calls", h)
+	}
+}
+
 func TestPage_nilAndZero(t *testing.T) {
 	for name, p := range map[string]*Page{"nil": nil, "zero": {}} {
 		h := p.Hooks()
@@ -146,86 +154,6 @@ func TestPage_selfContained(t *testing.T) {
 	}
 }
 
-// answerTo asks a site, and returns the answer with a description of what HEAD and GET must have in common.
-func (s *site) answerTo(t testing.TB, method, query string) (answer *http.Response, head map[string][]string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://site/debug/throttle"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err = s.client.Do(r)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, query, err)
-	}
-	head = maps.Clone(answer.Header)
-	for _, ofTheBody := range []string{"Date", "Content-Length"} {
-		delete(head, ofTheBody)
-	}
-	return answer, head
-}
-
-func TestServe_head(t *testing.T) {
-	full := func(p *Page) { p.subscribers.streams, p.subscribers.responses = maxStreams, maxResponses }
-	closed := func(p *Page) { _ = p.Close() }
-	for _, tt := range []struct {
-		name, query string
-		before      func(*Page)
-		want        int
-	}{
-		{"the page", "", nil, 200},
-		{"JSON", "?format=json", nil, 200},
-		{"JSON with its history", "?format=json&history=1", nil, 200},
-		{"JSON with a bad query", "?format=json&history=much", nil, 400},
-		{"the page with another format's query", "?history=much", nil, 200},
-		{"an unknown format", "?format=xml", nil, 400},
-		{"a stream", "?format=stream", nil, 200},
-		{"the page, full", "", full, 503},
-		{"JSON, full", "?format=json", full, 503},
-		{"JSON with a bad query, full", "?format=json&history=much", full, 503},
-		{"a stream, full", "?format=stream", full, 503},
-		{"the page, closed", "", closed, 503},
-		{"a stream, closed", "?format=stream", closed, 503},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := New()
-				defer p.Close()
-				if tt.before != nil {
-					tt.before(p)
-				}
-				s := host(t, p)
-				head, got := s.answerTo(t, http.MethodHead, tt.query)
-				body, err := io.ReadAll(head.Body)
-				if head.StatusCode != tt.want || len(body) > 0 || err != nil {
-					t.Errorf("HEAD: got status %d, %d bytes, %v want %d, none, nil", head.StatusCode, len(body), err, tt.want)
-				}
-				if p.subscribers.sampler != nil {
-					t.Error("HEAD has started a sampler")
-				}
-				get, want := s.answerTo(t, http.MethodGet, tt.query)
-				_ = get.Body.Close()
-				if head.StatusCode != get.StatusCode || head.Close != get.Close || !maps.EqualFunc(got, want, slices.Equal) {
-					t.Errorf("HEAD: got status %d, closing %v, header %v\nwant as GET %d, %v, %v",
-						head.StatusCode, head.Close, got, get.StatusCode, get.Close, want)
-				}
-			})
-		})
-	}
-}
-
-// TestHooks_onlyCreatedAndClosed checks that no hook runs during calls, so that calls cost the same as without.
-func TestHooks_onlyCreatedAndClosed(t *testing.T) {
-	p := New()
-	defer p.Close()
-	h := p.Hooks()
-	if h.Created == nil || h.Closed == nil {
-		t.Error("got no Created or no Closed")
-	}
-	if h.Shed != nil || h.Started != nil || h.Finished != nil || h.FellBack != nil {
-		t.Error("got a hook that calls would have to call")
-	}
-}
-
 func TestPage_close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
@@ -258,4 +186,56 @@ func TestPage_close(t *testing.T) {
 		_ = th.Close()
 		p.Add(SourceFunc(func() Status { return Status{} }))()
 	})
+}
+
+// TestServe_head compares HEAD with GET: all but the body is the same. HEAD starts no sampler.
+func TestServe_head(t *testing.T) {
+	full := func(p *Page) { p.subscribers.streams, p.subscribers.responses = maxStreams, maxResponses }
+	closed := func(p *Page) { _ = p.Close() }
+	open := func(*Page) {}
+	for _, tt := range []struct {
+		query string
+		page  func(*Page)
+		want  int
+	}{
+		{"", open, 200},
+		{"?format=json&history=1", open, 200},
+		{"?format=json&history=much", open, 400},
+		{"?history=much", open, 200}, // of another format
+		{"?format=xml", open, 400},
+		{"?format=stream", open, 200},
+		{"", full, 503},
+		{"?format=json&history=much", full, 503},
+		{"?format=stream", full, 503},
+		{"?format=stream", closed, 503},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			defer p.Close()
+			tt.page(p)
+			s := host(t, p)
+			answer := func(method string) *http.Response {
+				r, err := http.NewRequestWithContext(t.Context(), method, "http://site/debug/throttle"+tt.query, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := s.client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.Header.Del("Date")
+				got.Header.Del("Content-Length")
+				return got
+			}
+			head := answer(http.MethodHead)
+			if body, err := io.ReadAll(head.Body); head.StatusCode != tt.want || len(body) > 0 || err != nil || p.subscribers.sampler != nil {
+				t.Errorf("HEAD %s: got status %d, %d bytes, %v want %d and no sampler", tt.query, head.StatusCode, len(body), err, tt.want)
+			}
+			get := answer(http.MethodGet)
+			_ = get.Body.Close()
+			if head.StatusCode != get.StatusCode || head.Close != get.Close || !maps.EqualFunc(head.Header, get.Header, slices.Equal) {
+				t.Errorf("HEAD %s: got %v, %v\nwant as GET %v, %v", tt.query, head.Status, head.Header, get.Status, get.Header)
+			}
+		})
+	}
 }

@@ -1,8 +1,6 @@
 package statusz
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,30 +17,20 @@ func TestRegistry_callsInFlightAtEviction(t *testing.T) {
 			return throttle.Config{Name: "hosts", Hooks: p.Hooks()}
 		}, throttle.GroupConfig{Max: 1}))
 		evicted := throttle.Must(group.Get("a"))
-		running := throttle.Must(evicted.Admit(context.Background(), throttle.High))
-		answered := throttle.Must(evicted.Admit(context.Background(), throttle.Low))
+		running := throttle.Must(evicted.Admit(t.Context(), throttle.High))
+		answered := throttle.Must(evicted.Admit(t.Context(), throttle.Low))
 		answered.Answered(nil)
 		throttle.Must(group.Get("b"))
-		viewer := host(t, p).subscribe(t)
-		expect := func(event, figures string) {
-			t.Helper()
-			name, data, err := viewer.next()
-			if got := fmt.Sprint(data["figures"]); err != nil || name != event || got != figures {
-				t.Errorf("stream: got %s with figures %s, %v want %s with %s", name, got, err, event, figures)
-			}
-		}
-		expect("snapshot", "<nil>")
+		show(t, p)
 		running.Done(down())
-		expect("sample", "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 [1 1 1]]]")
+		tick()
 		answered.Done(nil)
-		tick() // for the sampler, which wakes at the same moment
-		for _, priority := range []throttle.Priority{throttle.High, throttle.Low} {
-			ended := []countDocument{{Outcome: "rejected", Fault: "availability", Calls: 1}}
-			if priority == throttle.Low {
-				ended = []countDocument{{Outcome: "accepted", Fault: "none", Calls: 1}}
-			}
+		tick()
+		for priority, ended := range map[throttle.Priority]countDocument{
+			throttle.High: {Outcome: "rejected", Fault: "availability", Calls: 1}, throttle.Low: {Outcome: "accepted", Fault: "none", Calls: 1},
+		} {
 			got := find(t, show(t, p), "hosts").Priorities[priority]
-			if got.Admitted != 1 || got.InFlight != 0 || !slices.Equal(got.Ended, ended) {
+			if got.Admitted != 1 || got.InFlight != 0 || !slices.Equal(got.Ended, []countDocument{ended}) {
 				t.Errorf("%v: got %d admitted, %d in flight, ended %v want 1, 0, %v", priority, got.Admitted, got.InFlight, got.Ended, ended)
 			}
 		}

@@ -68,7 +68,7 @@ func TestSampler_streamKeepsTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		reads := watched(t, p)
-		s := host(t, p)
+		s := host(t, p, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second }) // shorter than the stream
 		viewer := s.subscribe(t)
 		for i := range 1 + samples {
 			if _, _, err := viewer.next(); err != nil {

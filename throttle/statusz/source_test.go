@@ -97,53 +97,37 @@ func TestSource_limits(t *testing.T) {
 }
 
 func TestSource_panic(t *testing.T) {
-	tests := []struct {
-		name string
-		fail func()
-		want string
-	}{
-		{"panic", func() { panic("the store is nil") }, "panicked: the store is nil"},
-		{"long panic", func() { panic(strings.Repeat("x", 9999)) }, "panicked: " + strings.Repeat("x", 490) + "…"},
-		{"Goexit", runtime.Goexit, "ended its goroutine"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := New()
-				defer p.Close()
-				var fails atomic.Bool
-				fails.Store(true)
-				p.Add(SourceFunc(func() Status {
-					if fails.Load() {
-						tt.fail()
-					}
-					return Status{Kind: "breaker", Name: "b", State: "closed"}
-				}))
-				p.Add(status(Status{Kind: "well", Name: "w"}))
-				expect := func(moment, kind, problem string) {
-					t.Helper()
-					got := show(t, p).Sources
-					if len(got) != 2 || got[0].Kind != kind && got[1].Kind != kind {
-						t.Fatalf("%s: got %d sources %v", moment, len(got), got)
-					}
-					failing := got[0]
-					if failing.Kind != kind {
-						failing = got[1]
-					}
-					if failing.Error != problem || problem != "" && failing.Level != "bad" {
-						t.Errorf("%s: got error %q, level %s want %q", moment, failing.Error, failing.Level, problem)
-					}
-					tick()
+	for problem, fail := range map[string]func(){
+		"panicked: " + strings.Repeat("x", 490) + "…": func() { panic(strings.Repeat("x", 9999)) },
+		"ended its goroutine":                         runtime.Goexit,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			defer p.Close()
+			var fails atomic.Bool
+			p.Add(SourceFunc(func() Status {
+				if fails.Load() {
+					fail()
 				}
-				expect("before it was ever heard of", "source", tt.want)
-				fails.Store(false)
+				return Status{Kind: "breaker", Name: "b", State: "closed"}
+			}))
+			p.Add(status(Status{Kind: "well", Name: "w"}))
+			for moment, kind := range []string{"source", "breaker", "breaker"} { // it fails, works, and fails again
+				fails.Store(moment != 1)
 				show(t, p)
 				tick()
-				expect("when it is well", "breaker", "")
-				fails.Store(true)
-				tick()
-				expect("when it was known", "breaker", tt.want)
-			})
+				all := show(t, p).Sources
+				if len(all) != 2 || all[1].Kind != "well" {
+					t.Fatalf("moment %d: got %v want the source and another one", moment, all)
+				}
+				want := sourceDocument{Kind: kind, Error: problem, Level: "bad"}
+				if moment == 1 {
+					want.Error, want.Level = "", "ok"
+				}
+				if got := all[0]; got.Kind != want.Kind || got.Error != want.Error || got.Level != want.Level {
+					t.Errorf("moment %d: got %+v want %+v", moment, got, want)
+				}
+			}
 		})
 	}
 }

@@ -60,7 +60,7 @@ func answers() []string { return []string{"/?format=json", "/?format=json&histor
 // TestResponse_deadClients has clients that never read. Each holds an encoded document, which must be
 // freed, and sampling must end.
 func TestResponse_deadClients(t *testing.T) {
-	for _, target := range answers() {
+	for _, target := range append(answers(), "/?format=stream") {
 		synctest.Test(t, func(t *testing.T) {
 			p := New()                                             // not closed: at the end of the bubble no goroutine may be left
 			p.Add(status(Status{Name: strings.Repeat("<", 2000)})) // 12 kB in the JSON
@@ -172,16 +172,32 @@ func TestResponse_tooMany(t *testing.T) {
 	})
 }
 
-// TestResponse_withoutDeadlines has a ResponseWriter without deadlines and Flush.
-func TestResponse_withoutDeadlines(t *testing.T) {
+// mute is an http.ResponseWriter without deadlines and Flush.
+type mute struct {
+	header http.Header
+	status int
+	body   strings.Builder
+}
+
+func (m *mute) Header() http.Header         { return m.header }
+func (m *mute) Write(b []byte) (int, error) { return m.body.Write(b) }
+func (m *mute) WriteHeader(status int)      { m.status = status }
+
+// TestResponse_muteWriter expects whole documents, and an error for a stream, which needs Flush.
+func TestResponse_muteWriter(t *testing.T) {
 	p := New()
 	defer p.Close()
-	for _, target := range answers() {
-		want := request(p, http.MethodGet, target).Body.Len()
-		w := &mute{header: http.Header{}}
+	for _, target := range append(answers(), "/?format=stream") {
+		w, want := &mute{header: http.Header{}}, 0
+		if target != "/?format=stream" {
+			want = request(p, http.MethodGet, target).Body.Len()
+		}
 		p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))
-		if got := w.body.Len(); w.status != 0 || got != want {
+		if got := w.body.Len(); want > 0 && (w.status != 0 || got != want) {
 			t.Errorf("GET %s: got status %d and %d bytes want %d", target, w.status, got, want)
+		}
+		if text := w.body.String(); want == 0 && (w.status != 500 || !strings.Contains(text, "Flush") || !strings.HasPrefix(w.header.Get("Content-Type"), "text/plain")) {
+			t.Errorf("GET %s: got status %d, %q want 500 and a word about Flush", target, w.status, text)
 		}
 	}
 }

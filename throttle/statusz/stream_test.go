@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -95,35 +94,6 @@ func TestStream_golden(t *testing.T) {
 	})
 }
 
-// TestStream_many has a server whose timeouts are shorter than a stream.
-func TestStream_many(t *testing.T) {
-	streams := 200
-	if testing.Short() {
-		streams = 20
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		newThrottle(t, p, throttle.Config{Name: "orders"})
-		s := host(t, p, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second })
-		var viewers sync.WaitGroup
-		for range streams {
-			viewers.Go(func() {
-				viewer := s.subscribe(t)
-				for i := range 60 {
-					name, _, err := viewer.next()
-					if want := "sample"; err != nil || i > 0 && name != want || i == 0 && name != "snapshot" {
-						t.Errorf("event %d: got %q, %v", i, name, err)
-						return
-					}
-				}
-				viewer.leave()
-			})
-		}
-		viewers.Wait()
-		_ = p.Close()
-	})
-}
-
 func TestStream_tooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
@@ -146,57 +116,4 @@ func TestStream_tooMany(t *testing.T) {
 			t.Errorf("after one has left: got status %d want 200", got)
 		}
 	})
-}
-
-// TestStream_deadClient has a client that requests the stream and never reads.
-func TestStream_deadClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		newThrottle(t, p, throttle.Config{Name: "orders"})
-		s, answering := audited(t, p)
-		defer s.ask(t, "/?format=stream").Close()
-		synctest.Wait()
-		viewer := s.subscribe(t)
-		started := time.Now()
-		for i := range 60 {
-			if _, _, err := viewer.next(); err != nil {
-				t.Fatalf("event %d of the other client: %v", i, err)
-			}
-		}
-		if took := time.Since(started); took != 59*sampleInterval {
-			t.Errorf("got 60 events in %v, want 59s: the dead client is in the way", took)
-		}
-		if got := answering.Load(); got != 1 {
-			t.Errorf("got %d streams want 1: the dead client is still there", got)
-		}
-	})
-}
-
-// mute is an http.ResponseWriter that cannot flush.
-type mute struct {
-	header http.Header
-	status int
-	body   strings.Builder
-}
-
-func (m *mute) Header() http.Header         { return m.header }
-func (m *mute) Write(b []byte) (int, error) { return m.body.Write(b) }
-func (m *mute) WriteHeader(status int)      { m.status = status }
-
-func TestStream_needsFlush(t *testing.T) {
-	p := New()
-	defer p.Close()
-	w := &mute{header: http.Header{}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/?format=stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.ServeHTTP(w, r)
-	if w.status != http.StatusInternalServerError || !strings.Contains(w.body.String(), "Flush") {
-		t.Errorf("got status %d, %q, want 500 and a word about Flush", w.status, w.body.String())
-	}
-	if got := w.header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
-		t.Errorf("got content type %q", got)
-	}
 }

@@ -2,11 +2,8 @@ package sources
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,38 +151,5 @@ func TestShortPart(t *testing.T) {
 		if got := shortPart(tt.part); got != tt.want || !utf8.ValidString(got) {
 			t.Errorf("shortPart(%.20q): got %q want %q", tt.part, got, tt.want)
 		}
-	}
-}
-
-// TestBreaker_strangeKeys shows keys with markup, invalid UTF-8 and a megabyte.
-func TestBreaker_strangeKeys(t *testing.T) {
-	page := statusz.New()
-	defer page.Close()
-	m := breaker.Must(breaker.New(breaker.Config{Name: "<b>\xff\x00"}))
-	for _, id := range []string{"", "<img src=x>", "\xff\x00\n", strings.Repeat("y", 1<<20)} {
-		if err := m.Disable(t.Context(), breaker.Key{Tenant: id, ID: id}); err != nil {
-			t.Fatalf("Disable: got error %v want nil", err)
-		}
-	}
-	remove := page.Add(Breaker(m))
-	defer remove()
-	answer := httptest.NewRecorder()
-	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?format=json", nil))
-	var document struct {
-		Sources []struct {
-			State, Level, Error string
-			Figures             []struct{ Name string }
-			Transitions         []struct{ To string }
-		}
-	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil || len(document.Sources) != 1 {
-		t.Fatalf("page: got error %v and %s", err, answer.Body)
-	}
-	s := document.Sources[0]
-	if s.State != "disabled" || s.Level != "bad" || s.Error != "" || len(s.Figures) != 12 || len(s.Transitions) != 4 {
-		t.Errorf("page: got %+v want it disabled, with 12 figures and 4 changes", s)
-	}
-	if got := answer.Body.Len(); got > 8000 {
-		t.Errorf("page: got %d bytes want no megabyte of a key in it", got)
 	}
 }

@@ -3,7 +3,6 @@ package sources
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -134,15 +133,5 @@ func TestShortDuration(t *testing.T) {
 		if got := shortDuration(d); got != want {
 			t.Errorf("shortDuration(%v): got %q want %q", d, got, want)
 		}
-	}
-}
-
-// TestBucket_hugeLimit reads the largest limit: the last figure is the refill.
-func TestBucket_hugeLimit(t *testing.T) {
-	limit := bucket.Limit{Capacity: math.MaxInt64, Period: time.Hour, Algorithm: bucket.Fixed}
-	figures := Bucket(bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: limit}))).Status().Figures
-	last := figures[len(figures)-1]
-	if got := fmt.Sprint(last.Name, " ", last.Value, " ", last.Unit); got != "refill 9.223372036854776e+18 per 1h, fixed" || len(figures) != 8 {
-		t.Errorf("got %d figures, the last %s want 8 and the refill per hour", len(figures), got)
 	}
 }
