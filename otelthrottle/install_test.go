@@ -2,9 +2,7 @@ package otelthrottle_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
-	"weak"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
@@ -77,25 +75,4 @@ func TestInstall(t *testing.T) {
 	times(1, th, throttle.High, nil)
 	_ = another.Close()
 	read(t, reader).of(semconv.MetricCalls).want(t, snapshot{})
-}
-
-// TestInstallKeepsNothingAfterShutdown makes a throttle with the default hooks of a Telemetry that was
-// shut down, and never closes it.
-func TestInstallKeepsNothingAfterShutdown(t *testing.T) {
-	withoutDefaultHooks(t)
-	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(sdkmetric.NewMeterProvider()))
-	if err != nil {
-		t.Fatalf("Install: got error %v want nil", err)
-	}
-	if err := tel.Shutdown(context.Background()); err != nil {
-		t.Fatalf("Shutdown: got error %v want nil", err)
-	}
-	left := weak.Make(inALibrary())
-	for range 10 {
-		runtime.GC()
-	}
-	if left.Value() != nil {
-		t.Error("the default hooks keep a throttle that was made after Shutdown")
-	}
-	runtime.KeepAlive(tel)
 }

@@ -46,8 +46,11 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", Mode: throttle.ModeShadow})
 	disable(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	admit(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
-	everyAnswer(t, l.limiter(t, bucket.Config{Store: &doubtfulStore{Store: bucket.NewMemoryStore(), fails: inTurn(nil, errPlain)}}))
-	everyOutcome(t, l.backoff(t, backoff.Config{}))
+	for name, err := range map[string]error{"geocoder": nil, "partner": errPlain} { // of the store
+		take(t.Context(), t, l.limiter(t, bucket.Config{Name: name, Store: newDoubtfulStore(err)}), 1)
+	}
+	r := l.backoff(t, backoff.Config{Mode: backoff.Sleep, InitialInterval: time.Millisecond})
+	end(t.Context(), t, r, backoff.Success, backoff.Ignored, backoff.ThrottledFor(time.Millisecond), backoff.Success)
 	everyRetry(t, l)
 	if err := tuneMode(t.Context(), t, l).Watch(t.Context(), filepath.Join(t.TempDir(), "missing.json")); err != nil {
 		t.Fatal(err)

@@ -13,20 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// retrier makes a Retrier with the hooks of the lab, around a throttle that has them too.
-func (l *lab) retrier(t testing.TB, c retry.Config) *retry.Retrier {
-	t.Helper()
-	if c.Throttle == nil {
-		c.Throttle = l.throttle(t, throttle.Config{Name: "orders"})
-	}
-	c.Hooks = retry.JoinHooks(l.tel.RetryHooks(), c.Hooks)
-	r, err := retry.New(c)
-	if err != nil {
-		t.Fatalf("retry.New: got error %v want nil", err)
-	}
-	return r
-}
-
 // everyRetry makes a Retrier do everything that is reported, and a server receive a retry.
 func everyRetry(t testing.TB, l *lab) {
 	t.Helper()
@@ -40,7 +26,8 @@ func everyRetry(t testing.TB, l *lab) {
 func TestRetrySpans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, setup{})
-		r, inner := l.retrier(t, retry.Config{}), l.throttle(t, throttle.Config{Name: "inner"})
+		orders, inner := l.throttle(t, throttle.Config{Name: "orders"}), l.throttle(t, throttle.Config{Name: "inner"})
+		r := throttle.Must(retry.New(retry.Config{Throttle: orders, Hooks: l.tel.RetryHooks()}))
 		ctx, span := l.request(t.Context())
 		_ = r.Do(ctx, throttle.High, func(ctx context.Context) error {
 			times(1, inner, throttle.High, nil)

@@ -15,9 +15,10 @@ import (
 
 // event is what a call adds to the span of its caller.
 type event struct {
-	name string // of the event, and what is special about the call
-	call func(context.Context, *lab)
-	want []any
+	name    string // of the event, and what is special about the call
+	call    func(context.Context, *lab)
+	want    []any // nil for no event
+	options []otelthrottle.Option
 }
 
 // bucketEvents have no key of a bucket, which may be data of a user.
@@ -38,16 +39,16 @@ func bucketEvents(t *testing.T) []event {
 	return []event{
 		{
 			"throttle.bucket.denied", denied(bucket.DenialEvent{Tokens: 3, RetryAfter: 1500 * time.Millisecond}),
-			append(name, "throttle.bucket.tokens", 3, "throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.5),
+			append(name, "throttle.bucket.tokens", 3, "throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.5), nil,
 		},
 		{
 			"throttle.bucket.denied without an answer", denied(bucket.DenialEvent{Tokens: 1, Source: bucket.SourcePolicy, Err: context.DeadlineExceeded}),
-			append(name, "throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "error.type", "timeout"),
+			append(name, "throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "error.type", "timeout"), nil,
 		},
-		{"throttle.bucket.waited", waited(nil), append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0)},
+		{"throttle.bucket.waited", waited(nil), append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0), nil},
 		{
 			"throttle.bucket.waited in vain", waited(bucket.ErrClosed),
-			append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0, "error.type", "shed"),
+			append(name, "throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0, "error.type", "shed"), nil,
 		},
 	}
 }
@@ -61,29 +62,42 @@ func backoffEvents(t *testing.T) []event {
 	}
 	always := []any{"throttle.backoff.name", "table", "throttle.backoff.duration", 1.5}
 	return []event{
-		{"throttle.backoff.slept", slept(nil), always},
-		{"throttle.backoff.slept until it was canceled", slept(context.Canceled), append(always, "error.type", "canceled")},
-		{"throttle.backoff.slept until it was closed", slept(backoff.ErrClosed), append(always, "error.type", "shed")},
+		{"throttle.backoff.slept", slept(nil), always, nil},
+		{"throttle.backoff.slept until it was canceled", slept(context.Canceled), append(always, "error.type", "canceled"), nil},
+		{"throttle.backoff.slept until it was closed", slept(backoff.ErrClosed), append(always, "error.type", "shed"), nil},
 	}
 }
 
-func tuningEvents(t *testing.T) []event {
-	return []event{{
-		"throttle.tuned",
-		func(ctx context.Context, l *lab) { tuneMode(ctx, t, l) },
-		[]any{
-			"throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply", "throttle.tuning.result", "applied",
-			"throttle.tuning.values", "mode=off", "throttle.tuning.by", "ana", "throttle.tuning.reason", "INC-7",
+// breakerEvents have the key only with detail.
+func breakerEvents(t *testing.T) []event {
+	shed := func(m throttle.Mode) func(context.Context, *lab) {
+		return func(ctx context.Context, l *lab) {
+			manager, a := l.breaker(t, breaker.Config{Mode: m}), breaker.Key{Tenant: "acme", ID: "a"}
+			disable(t, manager, a)
+			_, _ = manager.CanExecute(ctx, a), manager.CanExecute(ctx, breaker.Key{ID: "b"})
+		}
+	}
+	name := []any{"throttle.breaker.name", "webhooks", "throttle.breaker.state", "disabled"}
+	return []event{
+		{"throttle.breaker.shed", shed(throttle.ModeEnforce), name, nil},
+		{
+			"throttle.breaker.shed with detail", shed(throttle.ModeEnforce),
+			append(name, "throttle.breaker.tenant", "acme", "throttle.breaker.key", "a"), detailed(),
 		},
-	}}
+		{"throttle.breaker.shed in shadow", shed(throttle.ModeShadow), nil, detailed()},
+	}
 }
 
 // TestSpan_events: a call adds one event to the span of its caller, and nothing else. The filter, which decides about calls through
 // throttles, is not asked.
 func TestSpan_events(t *testing.T) {
-	for _, tt := range slices.Concat(bucketEvents(t), backoffEvents(t), tuningEvents(t)) {
+	tuned := event{"throttle.tuned", func(ctx context.Context, l *lab) { tuneMode(ctx, t, l) }, []any{
+		"throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply", "throttle.tuning.result", "applied",
+		"throttle.tuning.values", "mode=off", "throttle.tuning.by", "ana", "throttle.tuning.reason", "INC-7",
+	}, nil}
+	for _, tt := range slices.Concat(bucketEvents(t), backoffEvents(t), breakerEvents(t), []event{tuned}) {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans(), neverAsked(t)}})
+			l := newLab(t, setup{options: append(tt.options, otelthrottle.WithRootSpans(), neverAsked(t))})
 			ctx, request := l.request(t.Context())
 			tt.call(ctx, l)
 			equal(t, "caller's span records", request.IsRecording(), true)
@@ -94,56 +108,27 @@ func TestSpan_events(t *testing.T) {
 	}
 }
 
-// TestSpan_breakerEvent has the key only with detail.
-func TestSpan_breakerEvent(t *testing.T) {
-	name := []any{"throttle.breaker.name", "webhooks", "throttle.breaker.state", "disabled"}
-	for _, tt := range []struct {
-		name    string
-		options []otelthrottle.Option
-		mode    throttle.Mode
-		want    []any // nil for no event
-	}{
-		{"by default", nil, throttle.ModeEnforce, name},
-		{"with detail", detailed(), throttle.ModeEnforce, append(name, "throttle.breaker.tenant", "acme", "throttle.breaker.key", "a")},
-		{"in shadow", detailed(), throttle.ModeShadow, nil},
+// TestSpan_eventsOfThrottles begins an alert, and sheds a call because its tenant takes too much.
+func TestSpan_eventsOfThrottles(t *testing.T) {
+	for _, tt := range []event{
+		{"throttle.policy.changed", func(ctx context.Context, l *lab) {
+			th := l.throttle(t, throttle.Config{Name: "db", Background: 0.1})
+			for range 60 {
+				_ = th.Do(ctx, throttle.Low, returns(context.DeadlineExceeded))
+			}
+		}, []any{"throttle.name", "db", "throttle.policy.alert", "ratio", "throttle.policy.background", 0.1}, []otelthrottle.Option{keepOnly("none")}},
+		{"throttle.shed", func(ctx context.Context, l *lab) {
+			th := l.throttle(t, throttle.Config{Name: "db"})
+			l.tel.Hooks().Shed(ctx, throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Cause: throttle.CauseOwn, Probability: 0.5, Tenant: true})
+		}, []any{
+			"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5,
+			"throttle.tenant.above", true,
+		}, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, setup{options: tt.options})
-			m := l.breaker(t, breaker.Config{Mode: tt.mode})
-			a := breaker.Key{Tenant: "acme", ID: "a"}
-			disable(t, m, a)
-			ctx, request := l.request(t.Context())
-			_, _ = m.CanExecute(ctx, a), m.CanExecute(ctx, breaker.Key{ID: "b"})
-			request.End()
-			l.wantSpans(t, "request")
-			l.wantEvents(t, "throttle.breaker.shed", tt.want)
-		})
+		l := newLab(t, setup{options: tt.options})
+		ctx, request := l.request(t.Context())
+		tt.call(ctx, l)
+		request.End()
+		l.wantEvents(t, tt.name, tt.want)
 	}
-}
-
-// TestSpan_policyEvent is on the span of the call that begins the alert.
-func TestSpan_policyEvent(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{keepOnly("none")}})
-	th := l.throttle(t, throttle.Config{Name: "db", Background: 0.1})
-	ctx, request := l.request(t.Context())
-	for range 60 {
-		_ = th.Do(ctx, throttle.Low, returns(context.DeadlineExceeded))
-	}
-	request.End()
-	l.wantEvents(t, "throttle.policy.changed", []any{"throttle.name", "db", "throttle.policy.alert", "ratio", "throttle.policy.background", 0.1})
-}
-
-// TestSpan_tenantEvent says which calls were shed because their tenant takes too much.
-func TestSpan_tenantEvent(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	ctx, request := l.request(t.Context())
-	l.tel.Hooks().Shed(ctx, throttle.ShedEvent{
-		Throttle: th, Priority: throttle.Low, Cause: throttle.CauseOwn, Probability: 0.5, Tenant: true,
-	})
-	request.End()
-	l.wantEvents(t, "throttle.shed", []any{
-		"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5,
-		"throttle.tenant.above", true,
-	})
 }

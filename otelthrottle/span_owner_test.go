@@ -2,6 +2,7 @@ package otelthrottle_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -28,90 +29,42 @@ func dropping(name string) sdktrace.Sampler {
 }
 
 // TestThrottlesInsideEachOther makes a call inside a call. The span of the outer one, as far as it has one, must record until
-// the outer call ends, whatever became of the inner one's.
+// the outer call ends, whatever became of the inner one's. Both may be reported by two adapters, or each by its own.
 func TestThrottlesInsideEachOther(t *testing.T) {
-	tests := []struct {
+	with := func(options ...otelthrottle.Option) []otelthrottle.Option { return options }
+	outer, inner := keepOnly("outer"), keepOnly("inner")
+	dropsOuter := dropping("throttle outer")
+	both := []string{"throttle outer", "throttle inner"}
+	for _, tt := range []struct {
 		name    string
 		setup   setup
 		between func(context.Context, *lab) (context.Context, func()) // from the outer function's context to the inner call's
+		second  []otelthrottle.Option                                 // of a second adapter; nil: there is none
+		joined  bool                                                  // both report both calls; else the second reports the inner one
 		want    []string                                              // besides the request's
 	}{
-		{"both with spans", setup{}, same, []string{"throttle outer", "throttle inner"}},
-		{"inner filtered", setup{options: []otelthrottle.Option{keepOnly("outer")}}, same, []string{"throttle outer"}},
-		{"outer filtered", setup{options: []otelthrottle.Option{keepOnly("inner")}}, same, []string{"throttle inner"}},
-		{"inner dropped", setup{sampler: dropping("throttle inner")}, same, []string{"throttle outer"}},
-		{"outer dropped", setup{sampler: dropping("throttle outer")}, same, nil},
-		{"outer dropped, root spans", setup{
-			sampler: dropping("throttle outer"), options: []otelthrottle.Option{otelthrottle.WithRootSpans()},
-		}, same, []string{"throttle inner"}},
-		{
-			"inner filtered, user's span between",
-			setup{options: []otelthrottle.Option{keepOnly("outer")}},
-			userSpan,
-			[]string{"throttle outer", "between"},
-		},
-		{
-			"inner filtered, span of no trace between",
-			setup{options: []otelthrottle.Option{keepOnly("outer")}},
-			detached,
-			[]string{"throttle outer"},
-		},
-		{"unsampled span between", setup{sampler: dropping("between")}, userSpan, []string{"throttle outer"}},
-	}
-	for _, tt := range tests {
+		{name: "both with spans", want: both},
+		{name: "inner filtered", setup: setup{options: with(outer)}, want: both[:1]},
+		{name: "outer filtered", setup: setup{options: with(inner)}, want: both[1:]},
+		{name: "inner dropped", setup: setup{sampler: dropping("throttle inner")}, want: both[:1]},
+		{name: "outer dropped", setup: setup{sampler: dropsOuter}},
+		{name: "outer dropped, root spans", setup: setup{sampler: dropsOuter, options: with(otelthrottle.WithRootSpans())}, want: both[1:]},
+		{name: "inner filtered, user's span between", setup: setup{options: with(outer)}, between: userSpan, want: []string{"throttle outer", "between"}},
+		{name: "inner filtered, span of no trace between", setup: setup{options: with(outer)}, between: detached, want: both[:1]},
+		{name: "unsampled span between", setup: setup{sampler: dropping("between")}, between: userSpan, want: both[:1]},
+		{name: "two adapters, that of the inner one filters", second: with(outer), want: both[:1]},
+		{name: "two adapters", second: with(nil), want: both},
+		{name: "joined, the second without spans", second: with(otelthrottle.WithoutSpans()), joined: true, want: both},
+		{name: "joined", second: with(nil), joined: true, want: append(both, both...)},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, tt.setup)
-			outer, inner := l.throttle(t, throttle.Config{Name: "outer"}), l.throttle(t, throttle.Config{Name: "inner"})
-			ctx, request := l.request(t.Context())
-			_ = outer.Do(ctx, throttle.High, func(ctx context.Context) error {
-				span := trace.SpanFromContext(ctx)
-				recorded := span.IsRecording()
-				between, end := tt.between(ctx, l)
-				defer end()
-				_ = inner.Do(between, throttle.High, succeed)
-				equal(t, "outer span records after the inner call", span.IsRecording(), recorded)
-				return nil
-			})
-			equal(t, "request records after both", request.IsRecording(), true)
-			request.End()
-			l.wantSpans(t, append(tt.want, "request")...)
-			span := l.spanNamed(t, "request")
-			equal(t, "attributes and events added to the request", len(span.Attributes())+len(span.Events()), 0)
-		})
-	}
-}
-
-func same(ctx context.Context, _ *lab) (context.Context, func()) { return ctx, func() {} }
-
-func userSpan(ctx context.Context, l *lab) (context.Context, func()) {
-	ctx, span := l.tracer.Start(ctx, "between")
-	return ctx, func() { span.End() }
-}
-
-func detached(ctx context.Context, _ *lab) (context.Context, func()) {
-	return trace.ContextWithSpanContext(ctx, trace.SpanContext{}), func() {}
-}
-
-// TestSeveralAdaptersKeepToTheirOwnSpans has one call reported by two adapters, or a call inside another reported by a second one.
-func TestSeveralAdaptersKeepToTheirOwnSpans(t *testing.T) {
-	tests := []struct {
-		name    string
-		options []otelthrottle.Option // of the second adapter
-		joined  bool                  // else each throttle has its own
-		want    []string
-	}{
-		{"inner throttle's filters", []otelthrottle.Option{keepOnly("outer")}, false, []string{"throttle outer"}},
-		{"inner throttle's with spans", nil, false, []string{"throttle outer", "throttle inner"}},
-		{"joined, the second without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, true, []string{"throttle outer", "throttle inner"}},
-		{"joined, both with spans", nil, true, []string{"throttle outer", "throttle outer", "throttle inner", "throttle inner"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, setup{})
-			second := newTelemetry(t, append([]otelthrottle.Option{
-				otelthrottle.WithMeterProvider(newLab(t, setup{}).meters), otelthrottle.WithTracerProvider(l.traces),
-			}, tt.options...)...)
-			outerHooks, innerHooks := l.tel.Hooks(), second.Hooks()
+			outerHooks := l.tel.Hooks()
+			innerHooks := outerHooks
+			if tt.second != nil {
+				other := otelthrottle.WithMeterProvider(newLab(t, setup{}).meters)
+				innerHooks = newTelemetry(t, append(tt.second, other, otelthrottle.WithTracerProvider(l.traces))...).Hooks()
+			}
 			if tt.joined {
 				outerHooks = throttle.JoinHooks(outerHooks, innerHooks)
 				innerHooks = outerHooks
@@ -120,15 +73,33 @@ func TestSeveralAdaptersKeepToTheirOwnSpans(t *testing.T) {
 			inner := throttle.Must(throttle.New(throttle.Config{Name: "inner", Hooks: innerHooks}))
 			ctx, request := l.request(t.Context())
 			_ = outer.Do(ctx, throttle.High, func(ctx context.Context) error {
+				span := trace.SpanFromContext(ctx)
+				recorded := span.IsRecording()
+				if tt.between != nil {
+					var end func()
+					ctx, end = tt.between(ctx, l)
+					defer end()
+				}
 				_ = inner.Do(ctx, throttle.High, succeed)
-				equal(t, "outer span records after the inner call", trace.SpanFromContext(ctx).IsRecording(), true)
+				equal(t, "outer span records after the inner call", span.IsRecording(), recorded)
 				return nil
 			})
 			equal(t, "request records after both", request.IsRecording(), true)
 			request.End()
-			l.wantSpans(t, append(tt.want, "request")...)
+			l.wantSpans(t, slices.Concat(tt.want, []string{"request"})...)
+			span := l.spanNamed(t, "request")
+			equal(t, "attributes and events added to the request", len(span.Attributes())+len(span.Events()), 0)
 		})
 	}
+}
+
+func userSpan(ctx context.Context, l *lab) (context.Context, func()) {
+	ctx, span := l.tracer.Start(ctx, "between")
+	return ctx, func() { span.End() }
+}
+
+func detached(ctx context.Context, _ *lab) (context.Context, func()) {
+	return trace.ContextWithSpanContext(ctx, trace.SpanContext{}), func() {}
 }
 
 // TestCallInFlightAtTheEndIsToldToItsEnd closes the throttle, or shuts the adapter down, while a call is under way: in its

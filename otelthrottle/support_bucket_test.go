@@ -3,7 +3,6 @@ package otelthrottle_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,12 +26,6 @@ func (s *doubtfulStore) Take(ctx context.Context, r store.Request) (bucket.Decis
 		return bucket.Decision{}, err
 	}
 	return s.Store.Take(ctx, r)
-}
-
-// inTurn returns a function that returns these errors in turn, again and again.
-func inTurn(errs ...error) func() error {
-	var n atomic.Uint64
-	return func() error { return errs[(n.Add(1)-1)%uint64(len(errs))] }
 }
 
 // limiter returns a limiter that the adapter watches, beside the hooks in c. By default it is called geocoder and grants ten a minute.
@@ -68,10 +61,4 @@ func take(ctx context.Context, t testing.TB, limiter *bucket.Limiter, n int) (gr
 		}
 	}
 	return granted
-}
-
-// everyAnswer has a limiter whose store fails every other time ask it twice.
-func everyAnswer(t testing.TB, limiter *bucket.Limiter) {
-	t.Helper()
-	equal(t, "granted", take(t.Context(), t, limiter, 2), 2)
 }

@@ -41,60 +41,6 @@ func (p *flushedProvider) ForceFlush(ctx context.Context) error {
 	return p.err
 }
 
-// job is a program that has something of each kind, and ends before anything was collected.
-type job struct {
-	*lab
-	provider *flushedProvider
-	members  []member
-}
-
-func newJob(t *testing.T) *job {
-	j := &job{provider: newFlushedProvider(t)}
-	j.lab = newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithMeterProvider(j.provider)}})
-	for _, s := range systems() {
-		m := s.start(j.lab, manner{name: "a"})
-		m.use(t.Context())
-		j.members = append(j.members, m)
-	}
-	return j
-}
-
-// uses returns how many uses were sent.
-func (j *job) uses() (n float64) {
-	for _, s := range systems() {
-		n += j.provider.sent[s.counter("a")]
-	}
-	return n
-}
-
-func (j *job) close() (err error) {
-	for _, m := range j.members {
-		err = errors.Join(err, m.Close())
-	}
-	return err
-}
-
-// TestShortJobIsExported checks the order of the package comment. What members count is lost if
-// they are closed first.
-func TestShortJobIsExported(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		ends func(context.Context, *job) error
-		want float64
-	}{
-		{"Telemetry, members", func(ctx context.Context, j *job) error { return errors.Join(j.tel.Shutdown(ctx), j.close()) }, 4},
-		{"members, Telemetry", func(ctx context.Context, j *job) error { return errors.Join(j.close(), j.tel.Shutdown(ctx)) }, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			j := newJob(t)
-			if err := tt.ends(t.Context(), j); err != nil {
-				t.Errorf("end: got error %v want nil", err)
-			}
-			equal(t, "uses that were sent", j.uses(), tt.want)
-		})
-	}
-}
-
 // TestShutdownFlushesOnceAndEndsWhateverComesOfIt has flushes that work and that fail, also beside a registration that is not given back.
 func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
 	noAnswer, refusal := errors.New("no answer"), errors.New("it is not yours")
@@ -148,24 +94,6 @@ func TestShutdownFlushesNoProviderButItsOwn(t *testing.T) {
 	equal(t, "flushes of the global provider", len(global.flushed), 0)
 }
 
-// TestShutdownFromEverywhere is idempotent at once, too. A nil context is the background.
-func TestShutdownFromEverywhere(t *testing.T) {
-	var none context.Context
-	j := newJob(t)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			if err := j.tel.Shutdown(none); err != nil {
-				t.Errorf("Shutdown: got error %v want nil", err)
-			}
-		})
-	}
-	wg.Wait()
-	equal(t, "flushes", len(j.provider.flushed), 1)
-	equal(t, "flushed in a context", j.provider.flushed[0] != nil, true)
-	equal(t, "uses that were sent", j.uses(), 4)
-}
-
 // TestShutdownEndsTheTelemetry checks that later calls work, and appear in no span and no series.
 func TestShutdownEndsTheTelemetry(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
@@ -187,4 +115,21 @@ func TestShutdownEndsTheTelemetry(t *testing.T) {
 		equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
 		l.read(t).want(t, before)
 	})
+}
+
+// TestShutdownFromEverywhere flushes once, also if it is called many times at once. A nil context is the background.
+func TestShutdownFromEverywhere(t *testing.T) {
+	var none context.Context
+	provider := newFlushedProvider(t)
+	tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			if err := tel.Shutdown(none); err != nil {
+				t.Errorf("Shutdown: got error %v want nil", err)
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "flushes in a context", len(provider.flushed) == 1 && provider.flushed[0] != nil, true)
 }
