@@ -2,7 +2,6 @@ package priority_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -43,22 +42,6 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Some receivers decode keys, so that these would be ours for them.
-func TestNobodySmugglesADisguisedKey(t *testing.T) {
-	for _, key := range []string{
-		"throttle%2Epriority", "throttle%2epriority", "%74hrottle.priority", "+throttle.priority", "throttle.priority+",
-		"throttle.priority%20", "%C2%A0throttle.priority", "throttle.priority%1F", "%74%68rottle%2Epriority",
-	} {
-		for _, trust := range []throttle.Trust{trusting, wary} {
-			ctx := priority.Accept(carrying("a=1,"+key+"=high"), trust)
-			equal(t, "priority of "+key, throttle.PriorityFromContext(ctx, unset), throttle.Low)
-			equal(t, "members besides "+key, fmt.Sprint(members(ctx)), "map[a:a=1]")
-		}
-		ctx := priority.Accept(carrying(ours+"medium,"+key+"=high"), trusting)
-		equal(t, "members besides "+key, fmt.Sprint(members(ctx)), "map[throttle.priority:throttle.priority=medium]")
-	}
-}
-
 // A Peer that changes its mind between two questions must not be asked two.
 func TestPeerIsAskedOnce(t *testing.T) {
 	type key struct{}
@@ -71,16 +54,6 @@ func TestPeerIsAskedOnce(t *testing.T) {
 		ctx := priority.Accept(context.WithValue(carrying(text), key{}, "ours"), trust)
 		equal(t, "questions about "+text, asked, want)
 		equal(t, "onward of "+text, onward(ctx) != "", want == 1)
-	}
-}
-
-// A ceiling out of range is a mistake that promotes no call.
-func TestAcceptWithAMistakenCeiling(t *testing.T) {
-	for ceiling, want := range map[throttle.Priority]string{-1: ours + "high", 15: ours + "p15", 16: ours + "p15", 127: ours + "p15"} {
-		trust := throttle.Trust{Peer: always(true), Ceiling: ceiling, Default: throttle.Low}
-		ctx := priority.Accept(carrying(ours+"high"), trust)
-		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), max(ceiling, throttle.High))
-		equal(t, "onward", onward(ctx), want)
 	}
 }
 

@@ -24,6 +24,13 @@ func seeds(add func(text string)) {
 	} {
 		add(text)
 	}
+	for _, key := range []string{ // which some receivers decode
+		"throttle%2Epriority", "throttle%2epriority", "%74hrottle.priority", "+throttle.priority", "throttle.priority+",
+		"throttle.priority%20", "%C2%A0throttle.priority", "throttle.priority%1F", "%74%68rottle%2Epriority",
+	} {
+		add("a=1," + key + "=high")
+		add("throttle.priority=medium," + key + "=high")
+	}
 }
 
 // small reports whether the header is within the limits, so that propagators keep all of it.

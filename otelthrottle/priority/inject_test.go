@@ -42,21 +42,6 @@ func TestInject(t *testing.T) {
 	}
 }
 
-func TestInjectTwiceIsOnce(t *testing.T) {
-	once := priority.Inject(throttle.WithPriority(carrying("a=1"), throttle.Low))
-	if twice := priority.Inject(once); twice != once {
-		t.Error("the second Inject changed something")
-	}
-	for what, ctx := range map[string]context.Context{
-		"without a priority": carrying("a=1"),
-		"into full baggage":  throttle.WithPriority(carrying(many(64)), throttle.Low),
-	} {
-		if got := priority.Inject(ctx); got != ctx {
-			t.Errorf("Inject %s changed something", what)
-		}
-	}
-}
-
 // With one member or one byte more, receivers would drop members of others, or all of them.
 func TestInjectIntoFullBaggage(t *testing.T) {
 	const member = ",throttle.priority=low"

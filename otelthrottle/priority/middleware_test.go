@@ -64,11 +64,6 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-func TestMiddlewareExtractsForTheHandler(t *testing.T) {
-	got := serve(t, context.Background(), wary, "a=1;p=q", "b=2,throttle.priority=high")
-	equal(t, "baggage", fmt.Sprint(members(got.ctx)), "map[a:a=1;p=q b:b=2]")
-}
-
 // The context may have more baggage than the header: what another middleware has extracted is kept.
 func TestMiddlewareKeepsTheContextsBaggage(t *testing.T) {
 	got := serve(t, carrying("a=1"), trusting, "b=2,throttle.priority=medium")
