@@ -140,10 +140,7 @@ func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
 	return grafana.Panel{
 		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "no rules loaded", Steps: from(1, bad),
 		Colors: []grafana.Color{{Series: "/, warning$/", Color: warn}, {Series: "/, info$/", Color: "blue"}},
-		Description: "The number of alerts that fire for what is selected, and the worst one with its severity. An alert with several " +
-			"windows or kinds counts once. Alerts " +
-			"that Alertmanager mutes do not count. Without a number, this Prometheus does not have the rules.",
-		Links: links,
+		Links:  links,
 		Targets: []grafana.Target{{
 			Expr: "label_join(0 * " + s.worst() + " + on () group_left () " + count + `, "alertname", ", ", "alertname", "severity")` +
 				" or on () " + labelReplace("vector(0) and on () "+rulesLoaded, "alertname", "none", "", ""),
@@ -217,10 +214,6 @@ func alertsTable(s scope, title string) grafana.Panel {
 	return grafana.Panel{
 		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts",
 		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Severity", Ascending: true}, {Title: "True for"}}},
-		Description: "Alerts about what is selected: those about faults, callers that give up and a busy processor first, because the " +
-			"others follow from them, then the most severe. Choose a name to open its runbook. True for: how long the " +
-			"condition has been true, also before the alert fired. Pending alerts fire if it lasts. Alerts that Alertmanager " +
-			"mutes because of a more severe one are left out.",
 		Targets: []grafana.Target{{
 			Expr: s.ages() + " or " + labelReplace("vector(0) unless on () "+rulesLoaded, "alertname", "No rules are loaded", "", ""),
 		}},

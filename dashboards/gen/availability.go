@@ -9,8 +9,7 @@ import (
 
 // availability returns the dashboard of faults by kind, the objective of High and the alerts.
 func availability() grafana.Dashboard {
-	d := throttleBoard(availabilityUID, "Availability", "Faults of the backends by kind, the objective of High, how "+
-		"fast its error budget burns, and the alerts.", "Faults by kind", "High failed and objective")
+	d := throttleBoard(availabilityUID, "Availability", "Faults by kind", "High failed and objective")
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: availabilitySummary()},
 		{Title: "Alerts, causes first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
@@ -45,25 +44,17 @@ func burnRate(window string) string {
 func availabilitySummary() []grafana.Panel {
 	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
 	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", theThrottle().byProcess()...)),
-		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}},
-		"The share of High calls of the last hour that were neither shed nor rejected, of the throttle and process with "+
-			"the lowest. Calls with other errors, such as a status of 500, count as success. A call that only its fallback "+
-			"saved counts as failure.")
+		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}})
 	succeeded.Width, succeeded.Decimals, succeeded.Links = 5, 2, []grafana.Link{toOverview()}
 	budget := sharePanel("Budget left", "no traffic", lowest("clamp_min(1 - "+burnRate("30d")+", 0)"),
-		[]grafana.Step{{Color: bad}, {From: 0.0001, Color: warn}, {From: 0.5, Color: good}},
-		"The share of the error budget of the last 30 days that is left, whatever time is shown, of the throttle with "+
-			"the least. Prometheus may have less than 30 days of data: then it is the budget of those days.")
+		[]grafana.Step{{Color: bad}, {From: 0.0001, Color: warn}, {From: 0.5, Color: good}})
 	budget.Width, budget.Mappings = 5, []grafana.Mapping{{Value: "0", Text: "spent", Color: bad}}
-	burn := sharePanel("Burn rate, 1 h", "no traffic", worst(burnRate("1h")), thresholds(1, 14.4),
-		"How fast the error budget burned in the last hour, of the worst throttle. At 1 a month's budget lasts a "+
-			"month. At 14.4 it lasts two days, and an alert pages.")
+	burn := sharePanel("Burn rate, 1 h", "no traffic", worst(burnRate("1h")), thresholds(1, 14.4))
 	burn.Width, burn.Unit, burn.Ratio = 5, "short", false
 	return []grafana.Panel{
 		alertsStat(jobScope(), 5), succeeded, budget, burn,
 		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), theThrottle().byProcess()...), answered), answered)),
-			thresholds(0.05, 0.25), "The share of the answered calls that the backend rejected, of the worst throttle and process, "+
-				"over all selected priorities and kinds. A single kind warns above 5 % and pages above 25 %."),
+			thresholds(0.05, 0.25)),
 	}
 }
 
@@ -73,17 +64,10 @@ func faultPanels() []grafana.Panel {
 		graph(faults, legend(errorType()), grafana.Panel{
 			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(),
 			View: grafana.Graph{Stacked: true, Short: true},
-			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
-				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
-				"canceled: the caller gave up after CanceledAfter. Other kinds appear only if a classifier " +
-				"counts them as rejections. In an outage the throttle sends few calls, so these fall: see their share.",
 		}),
 		graph(highest(faultShares(), errorType()), legend(errorType()), grafana.Panel{
 			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true, Short: true},
-			Description: "Rejected calls as a share of the answered calls, of the worst throttle and process. The lines are the " +
-				"thresholds of the alerts: 5 % and 25 %. While a throttle sheds, it still " +
-				"sends some calls to probe the backend, and those may be rejected.",
 		}),
 		meaningPanel(),
 	}
@@ -99,9 +83,6 @@ func meaningPanel() grafana.Panel {
 		Title: "What rejections say", Width: 8, Unit: "reqps", NoValue: "no faults",
 		Colors: []grafana.Color{{Series: full, Color: warn}, {Series: fails, Color: bad}},
 		View:   grafana.Graph{Stacked: true, Short: true},
-		Description: "The backend says that it is full: by 429, 503 with Retry-After or RESOURCE_EXHAUSTED, for example. " +
-			"Late calls count too, with Config.Slow. Tiered acts on them at once. Calls fail: the backend may be full, down " +
-			"or broken. Tiered acts on them if they are many, or if the load has grown.",
 		Targets: []grafana.Target{
 			{Expr: overloaded, Legend: full},
 			{Expr: "clamp_min(" + rejected + " - " + overloaded + ", 0)", Legend: fails},
@@ -113,9 +94,6 @@ func otherErrors() grafana.Panel {
 	others := calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))
 	return graph(sum(rate(others), errorType()), legend(errorType()), grafana.Panel{
 		Title: "Errors that are not faults", Width: 24, Unit: "reqps", NoValue: "no errors",
-		Description: "Calls that ended with an error and count as accepted or ignored, such as not found, " +
-			"forbidden or canceled. The throttle does not shed because of them. If _OTHER hides an outage, " +
-			"add a classifier that counts it as rejected.",
 	})
 }
 
@@ -150,8 +128,6 @@ func objectivePanels() []grafana.Panel {
 		{
 			Title: "High failed and objective", Width: 8, Unit: "percentunit", Decimals: 3, Min: leastShare, Ratio: true, NoValue: "no traffic",
 			Colors: []grafana.Color{{Series: "objective", Color: bad, Dashed: true}}, View: grafana.Graph{Log: true},
-			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the strictest objective " +
-				"allows. Time above the line costs more budget than there is. A throttle without failures has no line.",
 			Targets: []grafana.Target{
 				{Expr: fmt.Sprintf("%s >= %v", failedShare("$__rate_interval", theThrottle().by()...), leastShare), Legend: theThrottle().legend()},
 				{Expr: "min(" + budget() + ")", Legend: "objective"},
@@ -160,8 +136,6 @@ func objectivePanels() []grafana.Panel {
 		{
 			Title: "Burn rate", Width: 8, Unit: "short", Min: leastRate, NoValue: "no traffic", View: grafana.Graph{Thresholds: true, Log: true},
 			Steps: []grafana.Step{{Color: good}, {From: 1, Color: "yellow"}, {From: 6, Color: warn}, {From: 14.4, Color: bad}},
-			Description: "Burn rates of High over one hour and over six hours, of the worst throttle. The lines are thresholds " +
-				"of the alerts: above 14.4 for one hour, or 6 for six hours, an alert pages. The axis is logarithmic.",
 			Targets: []grafana.Target{
 				{Expr: atLeast(leastRate, highest(burnRate("1h"))), Legend: "1h"}, {Expr: atLeast(leastRate, highest(burnRate("6h"))), Legend: "6h"},
 			},
@@ -169,9 +143,6 @@ func objectivePanels() []grafana.Panel {
 		{
 			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 1, NoValue: "no traffic", View: grafana.Bars{},
 			Steps: thresholds(1, 14.4), Colors: colors,
-			Description: "The smaller burn rate of the two windows of each alert about the budget, for the worst throttle, and " +
-				"the rate from which on it may fire. A bar is red if its alert pages, and orange if it is a ticket. The alerts also need enough calls, and that failures go on: they may be " +
-				"silent while a bar is long. With less data than the long window, both say the same.",
 			Targets: now,
 		},
 	}
@@ -194,9 +165,7 @@ func callersTable() grafana.Panel {
 		return grafana.Column{Expr: rateOf(of...), Title: title, Unit: "reqps", Width: width}
 	}
 	rejected := func(f throttle.Fault) []matcher { return conditions(isRejected(), equals(errorType(), f.String())) }
-	p := table("Callers", "no throttle", "The answers that each process gets from each backend. If all processes are affected, check "+
-		"the backend. If one is, check that process and its network. Canceled has the ignored calls too, whose callers gave up early.",
-		[]grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}},
+	p := table("Callers", "no throttle", []grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}},
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Field: "instance", Title: "Instance"},
 		grafana.Column{

@@ -27,17 +27,17 @@ const (
 )
 
 // throttleBoard returns a dashboard of throttles, without rows. Its annotations are on the panels.
-func throttleBoard(uid, title, description string, marked ...string) grafana.Dashboard {
-	d := newBoard(uid, title, description)
+func throttleBoard(uid, title string, marked ...string) grafana.Dashboard {
+	d := newBoard(uid, title)
 	d.Variables = variables()
 	d.Annotations = []grafana.Annotation{beginnings(throttleScope(), marked...), changesOf("throttle", "throttle", marked...)}
 	return d
 }
 
 // newBoard returns a dashboard without variables, annotations and rows.
-func newBoard(uid, title, description string) grafana.Dashboard {
+func newBoard(uid, title string) grafana.Dashboard {
 	return grafana.Dashboard{
-		UID: uid, Title: "Throttle / " + title, Description: description, Tags: []string{tag, "throttle"}, Links: boardLinks(uid),
+		UID: uid, Title: "Throttle / " + title, Tags: []string{tag, "throttle"}, Links: boardLinks(uid),
 	}
 }
 
@@ -130,9 +130,9 @@ func (s subject) variables(of metric, plural, processes, description string) []g
 }
 
 // table returns a table as wide as the dashboard. The columns are labels, or have the values of a query.
-func table(title, noValue, description string, sort []grafana.Sort, columns ...grafana.Column) grafana.Panel {
+func table(title, noValue string, sort []grafana.Sort, columns ...grafana.Column) grafana.Panel {
 	p := grafana.Panel{
-		Title: title, Width: 24, Unit: "short", NoValue: noValue, Description: description, View: grafana.Table{SortBy: sort}, Columns: columns,
+		Title: title, Width: 24, Unit: "short", NoValue: noValue, View: grafana.Table{SortBy: sort}, Columns: columns,
 	}
 	for i := range columns {
 		if c := &columns[i]; c.Expr != "" {

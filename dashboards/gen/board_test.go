@@ -172,7 +172,7 @@ func TestBoards_rulesFindPlanted(t *testing.T) {
 		{"stat-worst", asks("Shed", "topk(1, ", "avg(")},
 		{"quantile-color", in("Call duration", func(p *grafana.Panel) { p.Colors[2].Color = bad })},
 	} {
-		d := inClusters(overview())
+		d := finish(overview())
 		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })
 		before := fmt.Sprint(rules()[i].check(d))
 		tt.plant(&d)

@@ -11,8 +11,7 @@ import (
 // breakers returns the dashboard of circuits that are not closed, the calls they shed, and the
 // fleet that decides.
 func breakers() grafana.Dashboard {
-	d := newBoard(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
-		"they shed, and the state of the fleet that decides: its leader, its store and its polls.")
+	d := newBoard(breakersUID, "Breakers")
 	d.Variables = theBreaker().variables(leader(), "breakers",
 		"Each reports the circuits of the whole fleet. ", "One breaker has a circuit for each endpoint.")
 	marked := []string{"Shed share by breaker", "Circuits by state"}
@@ -67,43 +66,29 @@ func oldestSnapshot(by ...string) string {
 // breakerSummary returns the panels with single numbers at the top. Each is that of the worst
 // breaker.
 func breakerSummary() []grafana.Panel {
-	stat := func(title string, width int, unit, expr string, steps []grafana.Step, description string) grafana.Panel {
+	stat := func(title string, width int, unit, expr string, steps []grafana.Step) grafana.Panel {
 		return named(theBreaker(), grafana.Panel{
-			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps, Description: description,
+			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps,
 		}, expr)
 	}
-	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(theBreaker().byProcess()...)), thresholds(0.1, 0.5),
-		"The share of its calls that the worst breaker of any process sheds. With many endpoints it is about the share of the dead "+
-			"ones. Above 50 % an alert pages.")
+	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(theBreaker().byProcess()...)), thresholds(0.1, 0.5))
 	shed.Ratio, shed.Decimals, shed.NoValue = true, 1, "no traffic"
-	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(theBreaker().by()...)), thresholds(30, 60),
-		"The age of the oldest snapshot of the store in any process. A second or two is normal. After MaxStale the "+
-			"process follows OnStale. A process that has never read the store probably has no Run.")
+	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(theBreaker().by()...)), thresholds(30, 60))
 	age.Mappings = neverRead()
 	return []grafana.Panel{
 		alertsStat(breakerScope(), 4),
-		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), from(1, bad),
-			"Circuits that tripped too often in a row, of the breaker with the most. Their calls are shed until an "+
-				"operator enables them. Report each endpoint to its owner."),
-		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), from(1, warn),
-			"Circuits that became disabled in the last hour, also those that were enabled again since, of the breaker "+
-				"with the most. Endpoints that die are normal for webhooks. Many at once are a fault in our own network."),
-		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), from(1, warn),
-			"Circuits whose calls are shed for a while because too many failed, of the breaker with the most. A few are "+
-				"normal. If many open at once, check our own network and the polls first."),
+		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), from(1, bad)),
+		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), from(1, warn)),
+		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), from(1, warn)),
 		shed,
-		stat("Leaders", 3, "short", lowest(leaders()), []grafana.Step{{Color: bad}, {From: 1, Color: good}},
-			"Processes that lead, of the breaker with the fewest. At 0 no circuit of it opens or closes. For a few "+
-				"seconds this is a change of the leader."),
+		stat("Leaders", 3, "short", lowest(leaders()), []grafana.Step{{Color: bad}, {From: 1, Color: good}}),
 		age,
 	}
 }
 
 func breakersTable() grafana.Panel {
 	by := theBreaker().by()
-	return table("Breakers", "no breaker", "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. "+
-		"A breaker with a store in memory has a leader and circuits of its own in each process.",
-		[]grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}},
+	return table("Breakers", "no breaker", []grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}},
 		grafana.Column{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{theBreaker().link(breakersUID, "Only this breaker")}},
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: circuitsIn(breaker.Disabled), Title: "Disabled", Unit: "short", Width: 90},
@@ -120,16 +105,10 @@ func breakerCallPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(rate(breakerCalls().ofBreaker(isSent())), state()), legend(state()), grafana.Panel{
 			Title: "Sent by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "Calls that were sent, by the state of their circuit. half_open are probes, few by " +
-				"design. open and disabled are calls that Shadow sent. With a stale snapshot, FailOpen treats " +
-				"all circuits as closed.",
 		}),
 		{
 			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(shadowSuffix),
 			View: grafana.Graph{Short: true},
-			Description: "Calls that were shed, by the state of their circuit. closed are calls that FailClosed " +
-				"sheds while the snapshot is stale. Dashed lines are calls that Shadow sent. Callers that retry " +
-				"at once add to these: let them wait for RetryAfter.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShed())), state()), Legend: legend(state())},
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShadow())), state()) + " > 0", Legend: legend(state()) + shadowSuffix},
@@ -137,8 +116,6 @@ func breakerCallPanels() []grafana.Panel {
 		},
 		graph(breakerShedShare(theBreaker().by()...), theBreaker().legend(), grafana.Panel{
 			Title: "Shed share by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: thresholds(0.1, 0.5), View: grafana.Graph{Thresholds: true},
-			Description: "The share of calls that each breaker shed. Above the upper line an alert pages: the " +
-				"breaker sheds more than it sends.",
 		}),
 	}
 }
@@ -148,15 +125,9 @@ func circuitPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(highest(most, ofJob(breakerName(), state())...), state()), legend(state()), grafana.Panel{
 			Title: "Circuits by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "The most circuits that were not closed at a scrape, in each interval. State changes beside it has those " +
-				"between two scrapes too. A step up is an outage that many endpoints share, or a " +
-				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
-				"enabled or removed.",
 		}),
 		graph("60 * "+sum(rate(transitions().ofBreaker()), state()), legend(state()), grafana.Panel{
 			Title: "State changes per minute", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(),
-			Description: "State changes of circuits, by the new state. Equal open and half_open without closed: " +
-				"the endpoints fail at every probe. Equal open and closed: the endpoints fail now and then.",
 		}),
 	}
 }
@@ -167,22 +138,13 @@ func fleetPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(leader().ofBreaker(), by...)+" > 0", name, grafana.Panel{
 			Title: "Leader by instance", Width: 12, Unit: "short", NoValue: "no breaker",
-			Description: "The processes that lead. The leader should stay the same for " +
-				"days. If it changes often, the store is slow or the process lacks CPU. Two leaders for moments " +
-				"are harmless: the store accepts writes of the newer one only.",
 		}),
 		graph(highest(snapshotAge().ofBreaker(), by...), name, grafana.Panel{
 			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
-			Description: "The age of the snapshot of the store in each process. If all are old, check the " +
-				"store. If one is, check that process and its network. A process that is missing has never read " +
-				"the store: its Run does not run.",
 		}),
 		graph("60 * "+sum(rate(breakerFailures().ofBreaker()), failure())+" > 0", legend(failure()), grafana.Panel{
 			Title: "Failures per minute by kind", Width: 12, Unit: "short", NoValue: "no failures", Colors: byFailure(),
 			View: grafana.Graph{Short: true},
-			Description: "Failures of background work; no call fails because of them. store, poll and notify " +
-				"should be 0 and have an alert. conflict and fenced for moments are a change of the leader. " +
-				"loss means that the store lost data.",
 		}),
 	}
 }
@@ -206,10 +168,7 @@ func circuitList() string {
 }
 
 func circuitsTable() grafana.Panel {
-	return table("Circuits that are not closed", "none", "The circuits of each breaker that are not closed, disabled ones first: up to the "+
-		"limit of otelthrottle.WithBreakerDetail(limit). A breaker without it has one row that says so. The page /debug/throttle "+
-		"and Manager.List show all of them.",
-		[]grafana.Sort{{Title: "State", Ascending: true}},
+	return table("Circuits that are not closed", "none", []grafana.Sort{{Title: "State", Ascending: true}},
 		grafana.Column{Field: state(), Title: "State", Width: 100, Words: stateWords()},
 		grafana.Column{Field: tenant(), Title: "Tenant", Width: 140},
 		grafana.Column{Field: key(), Title: "Key", Width: 560},

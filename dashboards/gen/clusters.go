@@ -56,9 +56,7 @@ func placeColumns(columns []grafana.Column) []grafana.Column {
 func servicesTable() grafana.Panel {
 	by := ofJob()
 	critical := throttleScope().of("ALERTS", firing(), equals("severity", "critical"))
-	return table("Clusters and services", "no throttle", "Each service in each cluster and namespace, the one with the most failed High "+
-		"calls first. Choose a service to see only that one. Pages are critical alerts that fire, also muted ones.",
-		[]grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
+	return table("Clusters and services", "no throttle", []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
 		grafana.Column{Field: "job", Title: "Service", Links: []grafana.Link{{
 			Title: "Only this service", URL: "/d/" + overviewUID + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}&${__url_time_range}",
 		}}},

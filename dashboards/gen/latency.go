@@ -30,8 +30,6 @@ func slowPanels() []grafana.Panel {
 		{
 			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
 			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}),
-			Description: "Quantiles of the time until admitted calls have an answer, of the slowest throttle of any cluster, and Slow of each throttle, as configured or " +
-				"learned. A quantile is an estimate between two bounds of the histogram. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
 			Targets: []grafana.Target{
 				{Expr: slowest(0.99, nil), Legend: "p99"},
 				{Expr: slowest(0.5, nil), Legend: "p50"},
@@ -41,16 +39,10 @@ func slowPanels() []grafana.Panel {
 		graph(share(late, sent), theThrottle().legend(), grafana.Panel{
 			Title: "Late share", Width: 8, Unit: "percentunit", NoValue: withoutSlow, Steps: thresholds(0.03, 0.1),
 			View: grafana.Graph{Thresholds: true},
-			Description: "The share of the sent calls that had no answer within Slow, by throttle. Near 0 is healthy. If it " +
-				"stays between the lines, 3 % and 10 %, and nothing else is wrong, Slow is too low. Above 10 % the throttle " +
-				"limits how many calls are open.",
 		}),
 		graph(openAndLimits(), legend("series"), grafana.Panel{
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},
-			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
-				"many of them, of the priority and those above it, an instance refuses a call of the priority, the lowest of all " +
-				"instances. Without a limit there is no line. Select one instance to compare both. If open climbs and no call ends, calls hang.",
 		}),
 	}
 }
@@ -83,14 +75,9 @@ func latePanels() []grafana.Panel {
 				{Series: semconv.SlowWrittenOff, Color: bad},
 				{Series: semconv.SlowWouldRefuse, Color: "blue"},
 			},
-			Description: "late: calls without an answer for Slow. booked: those that count as rejected because of that, one in " +
-				"three. written_off: calls without an answer for 10 s, or 20 times Slow if that is more. would_refuse: calls " +
-				"that SlowGate in ModeShadow would refuse.",
 		}),
 		graph(highest(slowOldest().of(), theThrottle().by()...), theThrottle().legend(), grafana.Panel{
 			Title: "Oldest call", Width: 12, Unit: "s", NoValue: withoutSlow,
-			Description: "For how long the oldest call has had no answer, by throttle: the highest of all instances. A line that " +
-				"climbs without an end is a call that hangs or was never ended. Needs Slow.",
 		}),
 	}
 }

@@ -9,8 +9,7 @@ import (
 
 // limits returns the dashboard of token buckets and their stores.
 func limits() grafana.Dashboard {
-	d := newBoard(limitsUID, "Limits", "Which token buckets deny requests, how much of their limits is used, how "+
-		"many requests wait, and whether the stores answer.")
+	d := newBoard(limitsUID, "Limits")
 	d.Variables = theBucket().variables(bucketRequests(), "token buckets",
 		"Processes with one store share its tokens. ", "A limit, with one bucket per key.")
 	d.Annotations = []grafana.Annotation{
@@ -66,34 +65,21 @@ func storeQuantile(q float64, by ...string) string {
 }
 
 func bucketSummary() []grafana.Panel {
-	stat := func(title string, width int, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
-		p := sharePanel(title, noValue, expr, steps, description)
+	stat := func(title string, width int, noValue, expr string, steps []grafana.Step) grafana.Panel {
+		p := sharePanel(title, noValue, expr, steps)
 		p.Width, p.Targets[0].Legend = width, theBucket().legend()
 		return p
 	}
 	by := theBucket().byProcess()
-	utilization := stat("Utilization", 4, "no requests", worst(used()), from(0.8, warn),
-		"Tokens granted, as a share of the limit of one key, of the bucket with the most. At 100 % one key has used up its "+
-			"limit. Above it several keys are in use, and the table shows whether requests are denied.")
+	utilization := stat("Utilization", 4, "no requests", worst(used()), from(0.8, warn))
 	utilization.Ratio = false
 	return []grafana.Panel{
 		alertsStat(bucketScope(), 4),
 		utilization,
-		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), from(0.5, warn),
-			"The share of the requests that were denied for lack of tokens, of the worst bucket and process. Denying is normal for a "+
-				"bucket. Above 50 % for an hour, the limit is too low for the demand."),
-		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
-			"The share of the requests to its store that were answered in time, of the worst bucket and process. Buckets in memory send "+
-				"none. A store that fails several times in a row gets no requests for moments, so a few failures here affect "+
-				"many requests: see the two panels to the right."),
-		stat("No store", 4, "no requests", worst(requestShare(withoutStore(), by...)), withoutStoreSteps(),
-			"The share of requests that were decided without the store, because it did not answer, of the worst bucket and "+
-				"process: by FailOpen, FailClosed or LocalShare. Should be 0. If all of them are of busy processes, see Wait "+
-				"for a processor on Overview: such a process is late, and not its store."),
-		stat("Failed closed", 4, "no requests", worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), thresholds(0.01, 0.25),
-			"The share of requests that were refused because the store did not answer, of the worst bucket and process. FailClosed "+
-				"refuses all of them. Should be 0: callers fail although there may be tokens. Above 25 % an alert pages. "+
-				"Buckets with LocalShare are not counted here."),
+		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), from(0.5, warn)),
+		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}}),
+		stat("No store", 4, "no requests", worst(requestShare(withoutStore(), by...)), withoutStoreSteps()),
+		stat("Failed closed", 4, "no requests", worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), thresholds(0.01, 0.25)),
 	}
 }
 
@@ -106,10 +92,7 @@ const (
 func bucketsTable() grafana.Panel {
 	by := theBucket().by()
 	denied := requestShare([]string{semconv.ResultDenied}, by...)
-	return table("Buckets", "no token bucket", "Each limit of each job by name, with all its keys. Choose a name to select only that "+
-		"limit. Limit and Burst are those of one key. A bucket in memory has no store duration. A name without requests "+
-		"has no shares.",
-		[]grafana.Sort{{Title: "No store"}, {Title: "Denied"}},
+	return table("Buckets", "no token bucket", []grafana.Sort{{Title: "No store"}, {Title: "Denied"}},
 		grafana.Column{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{theBucket().link(limitsUID, "Only this bucket")}},
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: sum(rate(bucketRequests().ofBucket()), by...), Title: "Requests", Unit: "reqps", Width: 110},
@@ -127,15 +110,10 @@ func requestPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(rate(bucketRequests().ofBucket()), result()), legend(result()), grafana.Panel{
 			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true, Short: true},
-			Description: "granted and denied were decided with the store or in memory. Those with failed or share in " +
-				"their name were decided by the policy, because the store did not answer. Under load granted should " +
-				"stay at the limit, and denied be the rest.",
 		}),
 		graph(requestShare([]string{semconv.ResultDenied}, theBucket().by()...), theBucket().legend(), grafana.Panel{
 			Title: "Denied share by bucket", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
 			Steps: from(0.5, warn), View: grafana.Graph{Thresholds: true},
-			Description: "The share of requests that each bucket denied. If it is high all day, callers retry and do " +
-				"not wait for RetryAfter, or the limit is too low. The line is the threshold of the alert.",
 		}),
 	}
 }
@@ -147,17 +125,12 @@ func tokenPanels() []grafana.Panel {
 		{
 			Title: "Tokens per second by bucket", Width: 12, Unit: tokenRate, NoValue: "no token bucket",
 			Colors: []grafana.Color{{Series: "/ limit$/", Color: neutral, Dashed: true}},
-			Description: "Tokens that were granted, by name, with all keys. For a single key this settles at " +
-				"the rate of the limit, which is the dashed line. Above it, several keys are in use, or a store does not answer " +
-				"and FailOpen grants all. Tokens that were given back are counted too.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}, {Expr: limitOf(), Legend: name + " limit"},
 			},
 		},
 		graph(sum(bucketWaiting().ofBucket(), by...), name, grafana.Panel{
 			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket",
-			Description: "Requests that wait for tokens, in Wait, added up over all processes. A short queue " +
-				"after a burst is harmless. If it does not end, use fewer callers or a higher limit.",
 		}),
 	}
 }
@@ -166,9 +139,6 @@ func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Store duration", Width: 8, Unit: "s", NoValue: "no requests to a store", Colors: byQuantile(),
-			Description: "Quantiles of the time that stores took to answer or to fail. Each request waits that " +
-				"long, but at most Config.StoreTimeout, 50 ms by default: quantiles at that value are failures. " +
-				"The dots are traces of requests that were sent to the store alone.",
 			Targets: []grafana.Target{
 				{Expr: storeQuantile(0.99), Legend: "p99", Exemplars: true},
 				{Expr: storeQuantile(0.95), Legend: "p95"},
@@ -177,16 +147,9 @@ func storePanels() []grafana.Panel {
 		},
 		graph(countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), legend(errorType()), grafana.Panel{
 			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{Short: true},
-			Description: "Requests to stores without an answer. timeout: slower than Config.StoreTimeout. " +
-				"availability: the store reports to be unavailable, or cannot be reached. _OTHER is often a " +
-				"missing table or permission. canceled is a caller that gave up, and not a failure.",
 		}),
 		graph(sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), result())+" > 0", legend(result()), grafana.Panel{
 			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byResult()[2:],
-			Description: "Requests that the policy decided because the store did not answer. failed_open were " +
-				"granted by FailOpen, and failed_closed were refused by FailClosed. share_granted and " +
-				"share_denied are those of LocalShare, in each process. Should be 0. For a few seconds it is a store " +
-				"that fails over. Of which bucket they are is in the table on top, the column No store.",
 		}),
 	}
 }
@@ -197,18 +160,12 @@ func bucketInstancePanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(rate(bucketRequests().ofBucket()), by...), name, grafana.Panel{
 			Title: "Requests by instance", Width: 12, Unit: "reqps", NoValue: "no token bucket",
-			Description: "Requests for tokens of each process. Processes that share a store share its tokens: a " +
-				"process with more requests gets more of them.",
 		}),
 		graph(requestShare(withoutStore(), by...), name, grafana.Panel{
 			Title: "Without a store by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
-			Description: "The share of requests that each process decided without its store. If all are alike, " +
-				"check the store. If one differs, check that process, its network and its connection pool.",
 		}),
 		graph(storeQuantile(0.99, by...), name, grafana.Panel{
 			Title: "Store p99 by instance", Width: 12, Unit: "s", NoValue: "no requests to a store",
-			Description: "The p99 of the requests of each process to its stores. A process that is slower than " +
-				"the others is far from the store or lacks CPU.",
 		}),
 	}
 }

@@ -16,18 +16,12 @@ func loadPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graphByPriority(highest(loadSent().selected(), priority()), grafana.Panel{
 			Title: "What servers say that they shed", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no server with Tell",
-			Description: "The share of each priority that the selected throttles shed as servers, as they say to their " +
-				"clients: the highest one. If their clients listen, it stays near 5 % for the priority that is shed in part.",
 		}),
 		graphByPriority(highest(loadReceived().selected(), priority()), grafana.Panel{
 			Title: "What clients are to shed for it", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no client with Listen",
-			Description: "The probability of shedding that the reports of the backend ask for: the highest of the selected " +
-				"throttles. It falls to 0 within about two seconds after the backend has stopped to shed. At most 95 %.",
 		}),
 		graphByPriority(sum(rate(calls().selected(isShed(), causedByReports)), priority()), grafana.Panel{
 			Title: "Shed calls, cause told", Width: 8, Unit: "reqps", NoValue: "no throttle",
-			Description: "Calls that the selected throttles have shed because the backend says that it sheds them. They did " +
-				"not reach the backend.",
 		}),
 	}
 }

@@ -59,10 +59,13 @@ func write(folder string) error {
 // boards returns the dashboards by the names of their files.
 func boards() map[string]grafana.Dashboard {
 	return map[string]grafana.Dashboard{
-		"overview.json": inClusters(overview()), "availability.json": inClusters(availability()), "breakers.json": inClusters(breakers()),
-		"limits.json": inClusters(limits()), "backoffs.json": inClusters(backoffs()),
+		"overview.json": finish(overview()), "availability.json": finish(availability()), "breakers.json": finish(breakers()),
+		"limits.json": finish(limits()), "backoffs.json": finish(backoffs()),
 	}
 }
+
+// finish adds what all boards and panels have.
+func finish(d grafana.Dashboard) grafana.Dashboard { return described(inClusters(d)) }
 
 // generate returns all generated files by their paths. It reads the rules and the runbooks
 // from folder.

@@ -11,9 +11,7 @@ import (
 
 // overview returns the dashboard to start with: which calls fail and why, by throttle, priority and cause.
 func overview() grafana.Dashboard {
-	d := throttleBoard(overviewUID, "Overview", "Which calls fail, and which ones throttles send and shed, by priority "+
-		"and cause. Start here if calls are shed, and choose the throttle at the top of the table.",
-		"Calls by outcome", "Failed share by priority")
+	d := throttleBoard(overviewUID, "Overview", "Calls by outcome", "Failed share by priority")
 	d.Rows = []grafana.Row{
 		{Height: 5, Panels: []grafana.Panel{servicesTable()}},
 		{Height: 4, Panels: summaryPanels()},
@@ -33,9 +31,9 @@ func overview() grafana.Dashboard {
 }
 
 // sharePanel returns a stat of the worst share of any throttle, with its name.
-func sharePanel(title, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
+func sharePanel(title, noValue, expr string, steps []grafana.Step) grafana.Panel {
 	return named(theThrottle(), grafana.Panel{
-		Title: title, Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps, Description: description,
+		Title: title, Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps,
 	}, expr)
 }
 
@@ -75,18 +73,13 @@ func topFault() string {
 }
 
 func summaryPanels() []grafana.Panel {
-	fault := sharePanel("Top fault", "no throttle", topFault(), thresholds(0.05, 0.25), "The kind of fault that backends report "+
-		"most, as a share of the answers of one throttle. The alerts warn above 5 % and page above 25 %.")
+	fault := sharePanel("Top fault", "no throttle", topFault(), thresholds(0.05, 0.25))
 	fault.Targets[0].Legend = legend(errorType())
 	fault.Links = []grafana.Link{toAvailability()}
-	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, theThrottle().byProcess()...)), thresholds(0.001, 0.01),
-		"The share of the High calls that were shed, rejected or timed out, of the throttle and process with the highest, "+
-			"for all priorities selected. Should be 0: other calls are shed to protect these.")
+	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, theThrottle().byProcess()...)), thresholds(0.001, 0.01))
 	fault.Width = 5
 	high.Width, high.Decimals, high.Links = 5, 2, []grafana.Link{toAvailability()}
-	shed := sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5), "The share of the offered "+
-		"calls that the worst throttle of any process sheds. 0 is normal, and a few percent for some minutes are the normal work of "+
-		"a throttle. If it lasts, add capacity to the backend or reduce the load.")
+	shed := sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5))
 	shed.Width = 5
 	return []grafana.Panel{
 		alertsStat(throttleScope(), 5, toAvailability()),
@@ -95,9 +88,6 @@ func summaryPanels() []grafana.Panel {
 		shed,
 		{
 			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
-			Description: "Calls through the selected throttles that have ended or were shed. Compare with a " +
-				"normal day. Much more is an overload, or callers that retry. Much less may be calls that hang: " +
-				"those are only in flight.",
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered"}},
 		},
 	}
@@ -107,11 +97,7 @@ func throttlesTable() grafana.Panel {
 	by := theThrottle().by()
 	sent := sum(rate(calls().selected(isSent())), by...)
 	canceled := share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)
-	return table("Throttles", "no throttle", "Each throttle of each job, by the share of High calls that fail. Choose a name to select "+
-		"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent "+
-		"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages. Not enforcing is how many "+
-		"throttles have the mode Shadow or Off: these shed nothing.",
-		[]grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
+	return table("Throttles", "no throttle", []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
 		grafana.Column{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{
 			theThrottle().link(overviewUID, "Only this throttle"), theThrottle().link(availabilityUID, "Its faults"),
 		}},
@@ -143,21 +129,13 @@ func callPanels() []grafana.Panel {
 		graph(callsByOutcome(), legend(outcome()), grafana.Panel{
 			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(),
 			View: grafana.Graph{Stacked: true, Short: true},
-			Description: "Offered calls by outcome. accepted and rejected are answers of the backend. ignored " +
-				"calls say nothing about it. canceled calls have a line of their own, whether they are ignored or " +
-				"rejected: their callers gave up. If there are many, the backend may hang. shed calls were not " +
-				"sent. In an overload accepted should stay at the capacity of the backend.",
 		}),
 		graphByPriority(sum(rate(calls().selected(isSent())), priority()), grafana.Panel{
 			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle",
-			Description: "Calls that were sent to the backend, including those that only Shadow let through. " +
-				"High should not change while the lower priorities give way.",
 		}),
 		{
 			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(shadowSuffix),
 			View: grafana.Graph{InOrder: true, Short: true},
-			Description: "Calls that were shed, and so not sent. Low should be shed first and High last. Dashed " +
-				"lines are calls that a throttle in Shadow sent and Enforce would have shed.",
 			Targets: []grafana.Target{
 				{Expr: byRank(sum(rate(calls().selected(isShed())), priority())), Legend: legend(priority())},
 				{Expr: byRank(sum(rate(calls().selected(isShadow())), priority()) + " > 0"), Legend: legend(priority()) + shadowSuffix},
@@ -171,8 +149,6 @@ func hurtPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graphByPriority(failed, grafana.Panel{
 			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic",
-			Description: "The share of each priority that was shed, rejected or timed out, of the worst throttle and process. The order should be low, medium, " +
-				"important, high. If high is above low, High calls fail for a reason of their own or carry the wrong priority.",
 		}),
 		graph(sum(rate(calls().selected(isShed())), cause()), legend(cause()), grafana.Panel{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
@@ -183,17 +159,9 @@ func hurtPanels() []grafana.Panel {
 				{Series: throttle.CauseProcessor.String(), Color: "blue"},
 				{Series: throttle.CauseTold.String(), Color: "green"},
 			},
-			Description: "own: the backend rejects calls of the same priority. above: it rejects calls of a " +
-				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
-				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are " +
-				"open. processor: requests wait for a processor of this service. told: the backend says that it sheds such calls.",
 		}),
 		{
 			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", Colors: byQuantile(),
-			Description: "Quantiles of the duration of admitted calls, of the slowest throttle of any cluster. The dots are exemplars: choose one " +
-				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
-				"p99 climbs. A quantile is an estimate between two bounds of the histogram, so it may jump between them, and be above a " +
-				"time-out. In an outage quick refusals lower p50.",
 			Targets: []grafana.Target{
 				{Expr: slowest(0.99, nil), Legend: "p99", Exemplars: true},
 				{Expr: slowest(0.95, nil), Legend: "p95"},
@@ -209,20 +177,13 @@ func admittedPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graphByPriority(slowest(0.99, []matcher{isAccepted()}, priority()), grafana.Panel{
 			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations",
-			Description: "The p99 of the calls that the backend accepted, of the slowest throttle of any cluster. Without calls the line ends with the " +
-				"interval. It is an estimate between two bounds of the histogram, so it may be above a time-out. Priorities that differ call different " +
-				"parts of the backend, or the backend treats them differently.",
 		}),
 		graphByPriority(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority()), grafana.Panel{
 			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle",
-			Description: "The most admitted calls that had not ended, in each interval: the rate times the latency. A " +
-				"climb at a steady rate means that the backend becomes slower, or calls that hang.",
 		}),
 		{
 			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks",
 			Colors: []grafana.Color{{Series: "/, served$/", Color: good}, {Series: "/, failed with /", Color: bad}},
-			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed calls. " +
-				"Fallbacks that failed have a line of their own with the error type: their callers got an error.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(fallbacks().selected(equals(errorType(), ""))), outcome()), Legend: legend(outcome()) + ", served"},
 				{

@@ -24,9 +24,6 @@ func processorPanels() []grafana.Panel {
 		{
 			Title: "Wait for a processor by instance", Width: 12, Unit: "s", NoValue: withoutServer,
 			Colors: []grafana.Color{{Series: "/^aim of /", Color: bad, Dashed: true}},
-			Description: "How long a request that arrives at a process waits before it runs, and the wait that the process " +
-				"aims at. Below the aim nothing is shed. Near it the process sheds as it should. If the wait stays far above " +
-				"it, shedding does not help: see the runbook of ThrottleProcessorWaitHigh.",
 			Targets: []grafana.Target{
 				{Expr: highest(processorWait().where(selectedJob()...), by...), Legend: name},
 				{Expr: highest(processorAim().where(selectedJob()...), by...), Legend: "aim of " + name},
@@ -34,19 +31,12 @@ func processorPanels() []grafana.Panel {
 		},
 		graphByPriority(probabilities, grafana.Panel{
 			Title: "Shed share, cause processor", Width: 12, Unit: "percentunit", Ratio: true, NoValue: withoutServer,
-			Description: "The probability that a process sheds a request because requests wait for a processor: the highest " +
-				"of the selected instances. Low goes first, and High only if High alone is too much. In Shadow it is the " +
-				"value that Enforce would use.",
 		}),
 		graphByPriority(sum(rate(calls().selected(isShed(), causedByProcessor)), priority()), grafana.Panel{
 			Title: "Shed calls, cause processor", Width: 12, Unit: "reqps", NoValue: withoutServer,
-			Description: "Requests that the selected throttles have shed because requests wait for a processor. If High " +
-				"is among them, add instances or processors. Restart none: the others would get its load.",
 		}),
 		graph(highest(processorRunnable().where(selectedJob()...), by...), name, grafana.Panel{
 			Title: "Runnable goroutines per processor", Width: 12, Unit: "short", NoValue: withoutServer,
-			Description: "Goroutines of each process that wait for a processor, divided by GOMAXPROCS. Near 0 is idle. If one " +
-				"instance is far above the others, check its load, its CPU quota and what else runs on its node.",
 		}),
 	}
 }

@@ -31,13 +31,9 @@ func retryPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph("1 + "+share(sent, called), name, grafana.Panel{
 			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries",
-			Description: "How much retries multiply the load: 1 is no retry. The default budget allows about 1.1. " +
-				"Above 1.2 for ten minutes an alert warns.",
 		}),
 		{
 			Title: "Retries and denials", Width: 8, Unit: "reqps", NoValue: "no retries",
-			Description: "Retries that were sent, and failed calls that were not retried, by reason. Those denied " +
-				"for budget are what the budget has saved the backend.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(retries().ofRetry(isSentRetry()))), Legend: "sent"},
 				{Expr: sum(rate(retries().ofRetry(isDenied())), retryReason()), Legend: "denied: " + legend(retryReason())},
@@ -45,8 +41,6 @@ func retryPanels() []grafana.Panel {
 		},
 		graph(sum(retryBudget().ofRetry(), by...), name, grafana.Panel{
 			Title: "Retries left in the budget", Width: 8, Unit: "short", NoValue: "no retries",
-			Description: "Retries that the budgets of all hosts and processes have left. Near 0 while the backend " +
-				"accepts calls means that the budget is too small for the errors that it has.",
 		}),
 	}
 }

@@ -40,11 +40,7 @@ func documentsTable() grafana.Panel {
 	}
 	applied := version().where(selectedJob()...)
 	refused := applied + " and on (" + strings.Join(ofJob("instance"), ", ") + ") (" + broken().where(selectedJob()...) + " > 0)"
-	return table("Control documents", "no document is watched", "Which control document the processes of each service have applied. The "+
-		"number is made of its content, and the status page shows it too. A process with 0 has applied no document. Two rows of a "+
-		"service: a change is on its way, or some processes refuse it. Refused are processes that refuse a newer document and keep "+
-		"this one: their log has the reason.",
-		[]grafana.Sort{{Title: "Service"}},
+	return table("Control documents", "no document is watched", []grafana.Sort{{Title: "Service"}},
 		grafana.Column{Field: "job", Title: "Service"},
 		grafana.Column{Field: "document", Title: "Document", Width: 200},
 		grafana.Column{Expr: count(applied), Title: "Processes", Unit: "short", Width: 120},
@@ -53,9 +49,7 @@ func documentsTable() grafana.Panel {
 
 func settingsPanels() []grafana.Panel {
 	ages := "time() - " + highest(changed().where(selectedJob()...), ofJob(tuningKind(), tuningName(), tuningSource())...)
-	changes := table("Last changes", "no change yet", "When the settings of each name were last changed, or a change ended, and by which "+
-		"source. The log and the status page have who and why. A restart of a process forgets its changes.",
-		[]grafana.Sort{{Title: "Ago", Ascending: true}},
+	changes := table("Last changes", "no change yet", []grafana.Sort{{Title: "Ago", Ascending: true}},
 		grafana.Column{Field: tuningName(), Title: "Name"},
 		grafana.Column{Field: tuningKind(), Title: "Kind", Width: 80},
 		grafana.Column{Field: tuningSource(), Title: "Source", Width: 80},
@@ -66,14 +60,9 @@ func settingsPanels() []grafana.Panel {
 		documentsTable(),
 		graph(sum(mode().of(), modeName(), modeSource()), legend(modeName())+", by "+legend(modeSource()), grafana.Panel{
 			Title: "Mode of throttles", Width: 7, Unit: "short", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
-			Description: "Throttles of all instances by mode, and who has set it: the code or an override. Only enforce " +
-				"protects a backend. An override that an incident needed should end with it.",
 		}),
 		graph(highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), "{{job}} "+legend(tuningSource()), grafana.Panel{
 			Title: "Names with overrides", Width: 7, Unit: "short", NoValue: "no package control",
-			Description: "Throttles, breakers, buckets and backoffs whose settings are not those of the code: the highest " +
-				"number of any instance, by source. All instances have the same file, so lines that differ by instance mean " +
-				"that one has refused it.",
 		}),
 		changes,
 	}
