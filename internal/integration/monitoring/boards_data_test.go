@@ -16,21 +16,12 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// What the data of two clusters are made of. Half and apart have one instance that is well, and one that gets nothing from its
-// backend: in one cluster, and in two.
+// What the data of two clusters are made of.
 const (
 	dataStep, dataSteps = 15 * time.Second, 40
-	halfJob, apartJob   = "half", "apart"
 	warnedJob           = "warned" // has an alert about faults, and a more severe one
 	ticketJob           = "ticket" // has a warning only
 )
-
-// A half is what one instance of these does in each step.
-type half struct {
-	cluster              string
-	well, fails, refused float64 // calls
-	leader, age, open    float64 // of breakers
-}
 
 // A backfill is text for promtool: series with all their samples.
 type backfill struct {
@@ -60,8 +51,8 @@ func prometheusOf(t *testing.T, b *backfill) server {
 	return answering(t, program.Prometheus(t, folder, func(string) string { return config }), b.end)
 }
 
-// twoClusters returns what two clusters with three services each expose, no series of the two alike, a process with
-// names that are hard to quote, and the service half.
+// twoClusters returns what two clusters with three services each expose, no series of the two alike, and a process with
+// names that are hard to quote.
 func twoClusters(t *testing.T) *backfill {
 	t.Helper()
 	i := newInstance(t)
@@ -80,8 +71,6 @@ func twoClusters(t *testing.T) *backfill {
 		}
 	}
 	b.addProcess(families, fmt.Sprintf(`cluster=%q,namespace=%q,job=%q,instance=%q`, fixtureCluster, fixtureNamespace, hostileJob, hostileInstance), hostileName)
-	b.addHalf(halfJob, "eu", "eu")
-	b.addHalf(apartJob, "eu", "us")
 	b.add("throttle:breaker_max_stale:seconds", "", func(int) float64 { return 60 })
 	const faults, burn, late = "ThrottleAvailabilityFaults", "ThrottleErrorBudgetBurn", "ThrottleCallsLate"
 	b.addAlert(faults, "warning", fmt.Sprintf(`job=%q,throttle_name="stock"`, warnedJob), 60)
@@ -156,50 +145,4 @@ func (b *backfill) addAlert(name, severity, labels string, age float64) {
 	labels = fmt.Sprintf(`alertname=%q,severity=%q,%s`, name, severity, labels)
 	b.add("ALERTS", `alertstate="firing",`+labels, func(int) float64 { return 1 })
 	b.add("ALERTS_FOR_STATE", labels, func(int) float64 { return float64(b.end.Add(-time.Duration(age) * time.Second).Unix()) })
-}
-
-// addHalf adds a service with an instance that is well, and one in an outage, which sends one call in a hundred. In one cluster the
-// dead one was the leader. The one that is well uses up the limit that both share.
-func (b *backfill) addHalf(job, clusterOfWell, clusterOfDead string) {
-	leads := map[bool]float64{true: 0, false: 1}[clusterOfWell == clusterOfDead]
-	for instance, of := range map[string]half{
-		"well": {cluster: clusterOfWell, well: 60_000, leader: leads, age: 1}, "dead": {cluster: clusterOfDead, fails: 15, refused: 1485, age: 120, open: 2},
-	} {
-		place := fmt.Sprintf(`cluster=%q,job=%q,instance=%q,`, of.cluster, job, instance)
-		const stock, hook, partner, table = `throttle_name="stock",throttle_priority="high"`, `throttle_breaker_name="hook"`, `throttle_bucket_name="partner"`, `throttle_backoff_name="table"`
-		for series, perStep := range map[string]float64{
-			`throttle_calls_total{` + stock + `,throttle_decision="admitted",throttle_outcome="accepted"`:                                of.well,
-			`throttle_calls_total{` + stock + `,throttle_decision="admitted",throttle_outcome="rejected",error_type="availability"`:      of.fails,
-			`throttle_calls_total{` + stock + `,throttle_decision="shed",throttle_outcome="shed",throttle_cause="own",error_type="shed"`: of.refused,
-
-			`throttle_breaker_calls_total{` + hook + `,throttle_decision="admitted",throttle_breaker_state="closed"`: of.well + of.fails,
-			`throttle_breaker_calls_total{` + hook + `,throttle_decision="shed",throttle_breaker_state="open"`:       of.refused,
-			`throttle_breaker_transitions_total{` + hook + `,throttle_breaker_state="disabled"`:                      of.open,
-
-			`throttle_bucket_tokens_total{` + partner:                                               of.well,
-			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="granted"`:       of.well,
-			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="denied"`:        of.refused,
-			`throttle_bucket_requests_total{` + partner + `,throttle_bucket_result="failed_closed"`: 3 * of.fails,
-			`throttle_bucket_store_duration_seconds_count{` + partner:                               of.well,
-			`throttle_bucket_store_duration_seconds_count{` + partner + `,error_type="timeout"`:     of.fails,
-			`throttle_backoff_calls_total{` + table + `,throttle_backoff_outcome="success"`:         of.well,
-			`throttle_backoff_calls_total{` + table + `,throttle_backoff_outcome="throttled"`:       of.fails,
-		} {
-			name, labels, _ := strings.Cut(series, "{")
-			b.add(name, place+labels, func(step int) float64 { return perStep * float64(step) })
-		}
-		for series, is := range map[string]float64{
-			`throttle_window_requests{` + stock: 100, `throttle_bucket_limit_per_second{` + partner: 60_000 / dataStep.Seconds(), `throttle_breaker_leader{` + hook: of.leader, `throttle_breaker_snapshot_age_seconds{` + hook: of.age,
-			`throttle_breaker_circuits{` + hook + `,throttle_breaker_state="disabled"`: of.open, `throttle_breaker_circuits{` + hook + `,throttle_breaker_state="open"`: of.open,
-		} {
-			name, labels, _ := strings.Cut(series, "{")
-			b.add(name, place+labels, func(int) float64 { return is })
-		}
-		if of.fails > 0 {
-			for about, name := range map[string]string{"name": "stock", "breaker_name": "hook", "bucket_name": "partner", "backoff_name": "table"} {
-				alert := map[string]string{"name": "BackendDown", "breaker_name": "BreakerShedding", "bucket_name": "BucketStoreFailingClosed", "backoff_name": "BackoffStuck"}[about]
-				b.addAlert("Throttle"+alert, "critical", place+fmt.Sprintf(`throttle_%s=%q`, about, name), 60)
-			}
-		}
-	}
 }

@@ -3,10 +3,14 @@ package monitoring
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // panelsHostile evaluates every expression of the dashboards with one value chosen for each variable. Some values would break an
@@ -15,9 +19,6 @@ func (s *stack) panelsHostile(t *testing.T) {
 	questions, of := asked(t)
 	var conditions []condition
 	for _, q := range questions {
-		if s.native && strings.Contains(q.where, ", annotation") {
-			continue // waits for alerts of 15 minutes, and asks for no histogram
-		}
 		chosen := byDefault(q.board(of))
 		for name, value := range map[string]string{
 			"job": hostileJob, "throttle": hostileName, "breaker": hostileName, "bucket": hostileName,
@@ -98,12 +99,39 @@ func (s *stack) traces(where, expr string) condition {
 	}}
 }
 
-// rulesHaveData checks that every recording rule records series. That those of alerts exist is in TestRules and TestRuleCases.
+// rulesHaveData checks that every recording rule records series, with the labels that are promised to users. That those of alerts
+// exist is in TestRules and TestRuleCases.
 func (s *stack) rulesHaveData(t *testing.T) {
-	recording, _ := readRules(t)
 	var conditions []condition
-	for _, r := range recording {
-		conditions = append(conditions, condition{r.Record, func() string { return missing(s.prometheus.instant(r.Record)) }})
+	for name, labels := range recorded() {
+		conditions = append(conditions, condition{name, func() string {
+			all, err := s.prometheus.instant(name)
+			has := setOf(model.MetricNameLabel)
+			for _, series := range all {
+				for label := range series.Metric {
+					has[string(label)] = true
+				}
+			}
+			if wanted := setOf(append(strings.Fields(labels), model.MetricNameLabel)...); !maps.Equal(has, wanted) {
+				return fmt.Sprintf("got labels %v want %v, error %v", has, wanted, err)
+			}
+			return missing(all, err)
+		}})
 	}
 	awaitAll(t, "every rule finds something", conditions...)
+}
+
+// nativeHistograms waits for native histograms of each kind of the second service, and expects no series of buckets.
+func (s *stack) nativeHistograms(t *testing.T) {
+	for _, name := range []string{"throttle_call_duration_seconds", "throttle_bucket_store_duration_seconds", "throttle_backoff_sleep_duration_seconds"} {
+		program.Eventually(t, name, func() string {
+			return missing(s.prometheus.instant(fmt.Sprintf("histogram_count(%s{job=%q}) > 0", name, hostileJob)))
+		})
+	}
+	if classic, err := s.prometheus.instant(fmt.Sprintf(`{__name__=~"throttle_.+_(bucket|count)", job=%q}`, hostileJob)); err != nil || len(classic) > 0 {
+		t.Errorf("got error %v and %d series of classic histograms, want none", err, len(classic))
+	}
+	program.Eventually(t, "the p99 is recorded", func() string {
+		return missing(s.prometheus.instant(fmt.Sprintf("throttle:call_duration:p99_5m{job=%q} > 0", hostileJob)))
+	})
 }

@@ -21,10 +21,11 @@ func TestEndToEnd(t *testing.T) {
 	}{
 		{"all targets are scraped and all rules can be evaluated", (*stack).targetsAndRules},
 		{"an overload fires its alerts", (*stack).overload},
+		{"every histogram of the second service is native", (*stack).nativeHistograms},
 		{"every panel about the process has the storefront", (*stack).runtimeMetrics},
 		{"exemplars lead to traces", (*stack).exemplarsToTraces},
 		{"every rule has data", (*stack).rulesHaveData},
-		{"shed calls of High fire their alert", (*stack).brownout},
+		{"every panel works with hostile names and native histograms", (*stack).panelsHostile},
 		{"other mistakes fire their alerts", (*stack).mistakes},
 		{"alerts resolve after the overload", (*stack).calm},
 		{"an outage inhibits other alerts", (*stack).outage},
@@ -149,12 +150,6 @@ func (s *stack) overload(t *testing.T) {
 	s.shows(t, "Alerts firing", `Throttle\w+, critical \[red\]`, "High failed", `shop-backend \[red\]`, "Shed", `shop-backend \[red\]`)
 }
 
-// brownout leaves the backend a quarter of the capacity that High alone needs.
-func (s *stack) brownout(t *testing.T) {
-	s.control(t, `{"backend": "brownout", "capacity": 100, "load": 10}`)
-	s.awaitFiring(t, alert("ThrottleHighPriorityShedding", "severity", "critical"))
-}
-
 // mistakes waits for the alerts about the second service, which always misbehaves.
 func (s *stack) mistakes(t *testing.T) {
 	open := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "critical")
@@ -264,7 +259,7 @@ func (s *stack) loss(t *testing.T) {
 // delivered waits until Alertmanager has delivered the notifications to the storefront.
 func (s *stack) delivered(t *testing.T) {
 	conditions := []condition{s.awaitNotification("firing", alertOfFixture("ThrottleTargetDown", "instance", otherInstance))}
-	for _, name := range []string{"ThrottleHighPriorityShedding", "ThrottleSheddingSevere", "ThrottleBackendDown"} {
+	for _, name := range []string{"ThrottleSheddingSevere", "ThrottleBackendDown"} {
 		conditions = append(conditions, s.awaitNotification("firing", alert(name)), s.awaitNotification("resolved", alert(name)))
 	}
 	awaitAll(t, "notifications are delivered", conditions...)

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
@@ -30,11 +28,10 @@ const (
 )
 
 // A stack is everything that the compose file runs to watch the storefront, and a second service with two instances that live in the
-// test, and one that has forgotten the hooks.
+// test and have native histograms, and one that has forgotten the hooks.
 type stack struct {
 	by           timescale
 	scrape       time.Duration // if it is not that of the compose stack
-	native       bool          // whether Prometheus asks for native histograms, and the second service has them
 	storefront   string        // its address
 	instances    []*instance
 	receiver     *receiver
@@ -43,13 +40,13 @@ type stack struct {
 }
 
 // newStack starts everything, with copies of the real configuration.
-func newStack(t *testing.T, by timescale, views ...sdkmetric.View) *stack {
+func newStack(t *testing.T, by timescale) *stack {
 	t.Helper()
 	program.Find(t, "prometheus", "prometheus")
 	program.Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager")
-	s := &stack{by: by, native: len(views) > 0, storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
+	s := &stack{by: by, storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
 	for range 2 {
-		i := newInstance(t, views...)
+		i := newInstance(t, nativeHistograms())
 		i.work(t)
 		s.instances = append(s.instances, i)
 	}
@@ -85,14 +82,11 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 	for _, name := range []string{"recording.yml", "alerts.yml"} {
 		write(t, plain.of(t, "dashboards/rules/"+name), folder, "rules", name)
 	}
-	flags := []string{"--rules.alert.resend-delay=1s", "--query.lookback-delta=5s"}
+	flags := []string{"--rules.alert.resend-delay=1s", "--query.lookback-delta=5s", "--enable-feature=native-histograms"}
 	for _, flag := range compose(t).Services["prometheus"].Command {
 		if strings.HasPrefix(flag, "--enable-feature=") || strings.HasPrefix(flag, "--web.cors.origin=") {
 			flags = append(flags, flag)
 		}
-	}
-	if s.native {
-		flags = append(flags, "--enable-feature=native-histograms")
 	}
 	return program.Prometheus(t, t.TempDir(), func(address string) string {
 		c := replica{by: s.by, hosts: strings.NewReplacer(
@@ -110,7 +104,7 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 
 func (s *stack) fixtureJob(bare string) map[string]any {
 	at := func(address, name string) map[string]any {
-		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": fixtureCluster, "namespace": fixtureNamespace}}
+		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": fixtureCluster, "namespace": fixtureNamespace, "team": "web"}}
 	}
 	return map[string]any{"job_name": hostileJob, "static_configs": []any{
 		at(s.instances[0].address(), hostileInstance), at(s.instances[1].address(), otherInstance), at(bare, bareInstance),

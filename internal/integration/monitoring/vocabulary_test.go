@@ -24,7 +24,6 @@ import (
 type vocabulary struct {
 	labels map[string]set
 	forms  map[string]set // every combination of labels that a series of the metric has; none for what rules make
-	wrong  []string       // what is wrong with the rules that would add to it
 }
 
 // libraryVocabulary returns the metrics of an instance that has used every feature, the series that the
@@ -41,9 +40,16 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	for _, of := range v.labels {                                 // a scrape adds these, the last three where there are some
 		of["job"], of["instance"], of["cluster"], of["namespace"], of["team"] = true, true, true, true, true
 	}
-	recording, alerts := readRules(t)
-	v.learnRules(recording)
-	v.learnAlerts(alerts)
+	for name, labels := range recorded() {
+		v.labels[name] = setOf(strings.Fields(labels)...)
+	}
+	v.labels["ALERTS"] = setOf("alertname", "alertstate")
+	_, alerts := readRules(t)
+	for _, a := range alerts {
+		maps.Copy(v.labels["ALERTS"], v.labelsOf(a))
+	}
+	v.labels["ALERTS_FOR_STATE"] = maps.Clone(v.labels["ALERTS"])
+	delete(v.labels["ALERTS_FOR_STATE"], "alertstate")
 	return v
 }
 
@@ -101,52 +107,62 @@ func form(names []string) string {
 	return strings.Join(own, " ")
 }
 
-// learnRules adds what recording rules make. Each may use those before it.
-func (v *vocabulary) learnRules(rules []rule) {
-	for _, r := range rules {
-		expr, err := parse(r.Expr)
-		if err != nil {
-			v.wrong = append(v.wrong, fmt.Sprintf("%s: %v", r.Record, err))
-			continue
-		}
-		has, wrong := v.infer(expr)
-		for _, w := range wrong {
-			v.wrong = append(v.wrong, r.Record+": "+w)
-		}
-		maps.Copy(has, setOf(slices.Collect(maps.Keys(r.Labels))...))
-		v.labels[r.Record] = has
-	}
-}
-
-// learnAlerts adds ALERTS and ALERTS_FOR_STATE, which have the labels of all alerts.
-func (v *vocabulary) learnAlerts(rules []rule) {
-	all := setOf("alertname")
-	for _, r := range rules {
-		maps.Copy(all, v.labelsOf(r))
-	}
-	v.labels["ALERTS_FOR_STATE"] = maps.Clone(all)
-	all["alertstate"] = true
-	v.labels["ALERTS"] = all
-}
-
-// labelsOf returns the labels that an alert may have when it fires.
+// labelsOf returns the labels that an alert may have when it fires: those of its series, and its own.
 func (v *vocabulary) labelsOf(alert rule) set {
-	has := setOf("alertname")
-	if expr, err := parse(alert.Expr); err == nil {
-		inferred, _ := v.infer(expr) // its problems are reported by the check of the alert
-		maps.Copy(has, inferred)
+	has := setOf(slices.Collect(maps.Keys(alert.Labels))...)
+	if expr, err := parse(alert.Expr); err == nil { // or the check of the alert reports it
+		maps.Copy(has, v.labelsBelow(expr))
 	}
-	maps.Copy(has, setOf(slices.Collect(maps.Keys(alert.Labels))...))
 	return has
 }
 
-// check returns the problems of an expression: metrics, labels and label values that do not exist.
-func (v *vocabulary) check(text string) []string {
+// labelsBelow returns the labels of the series in an expression, and those that its functions make.
+func (v *vocabulary) labelsBelow(node parser.Node) set {
+	has := set{}
+	parser.Inspect(node, func(node parser.Node, _ []parser.Node) error {
+		switch e := node.(type) {
+		case *parser.VectorSelector:
+			maps.Copy(has, v.labelsSelected(e))
+		case *parser.AggregateExpr:
+			if name, ok := e.Param.(*parser.StringLiteral); ok { // of count_values
+				has[name.Val] = true
+			}
+		case *parser.Call:
+			if e.Func.Name == "label_replace" || e.Func.Name == "label_join" {
+				has[e.Args[1].(*parser.StringLiteral).Val] = true
+			}
+		}
+		return nil
+	})
+	return has
+}
+
+// check returns the problems of an expression: metrics, labels and label values that do not exist, and labels for groups and joins that
+// no series below has.
+func (v *vocabulary) check(text string) (wrong []string) {
 	expr, err := parse(text)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	_, wrong := v.infer(expr)
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		var wanted []string
+		switch e := node.(type) {
+		case *parser.VectorSelector:
+			wrong = append(wrong, v.checkSelector(e)...)
+		case *parser.AggregateExpr:
+			wanted = e.Grouping
+		case *parser.BinaryExpr:
+			if e.VectorMatching != nil {
+				wanted = e.VectorMatching.MatchingLabels
+			}
+		}
+		for _, name := range wanted {
+			if !v.labelsBelow(node)[name] {
+				wrong = append(wrong, fmt.Sprintf("no label %s in %s", name, node))
+			}
+		}
+		return nil
+	})
 	return wrong
 }
 
@@ -285,20 +301,17 @@ func matchesAny(m *labels.Matcher, known set) bool {
 func TestVocabulary(t *testing.T) {
 	v := libraryVocabulary(t)
 	for expr, want := range map[string]string{
-		`rate(throttle_cals_total[5m])`:                                                           `not exposed: "throttle_cals_total"`,
-		`throttle_call_active{throttle_decision="shed"}`:                                          "throttle_call_active has no label throttle_decision",
-		`throttle_calls_total{throttle_decision=~"shed|admited"}`:                                 `throttle_decision is never "admited"`,
-		`sum by (job, throttle) (throttle_calls_total)`:                                           "no label throttle in throttle_calls_total",
-		`throttle_call_active / on (pod) throttle_window_requests`:                                "no label pod in throttle_call_active",
-		`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`:                                    "no label throttle_cause in throttle:shed_ratio:rate5m",
-		`histogram_quantile(0.9, sum by (job) (rate(up[5m])))`:                                    "no label le in sum by (job)",
-		`histogram_quantile(0.9, sum by (job) (rate(throttle_call_duration_seconds_bucket[5m])))`: "no label le in sum by (job)",
-		`histogram_quantile(0.9, sum by (job) (rate(throttle_call_duration_seconds[5m])))`:        "",
-		`ALERTS{alertstate="resolved"}`:                                                           `alertstate is never "resolved"`,
-		`count(ALERTS{alertname=~"Throttle.*"}) or vector(0)`:                                     "",
-		`up{job=~".+"} == 0 unless on (job, instance) throttle_calls_total`:                       "",
-		`throttle_call_active * ignoring (pod) throttle_window_requests`:                          "no label pod in throttle_call_active",
-		`ALERTS * ignoring (alertstate) group_right () ALERTS_FOR_STATE`:                          "",
+		`rate(throttle_cals_total[5m])`:                                     `not exposed: "throttle_cals_total"`,
+		`throttle_call_active{throttle_decision="shed"}`:                    "throttle_call_active has no label throttle_decision",
+		`throttle_calls_total{throttle_decision=~"shed|admited"}`:           `throttle_decision is never "admited"`,
+		`sum by (job, throttle) (throttle_calls_total)`:                     "no label throttle in sum",
+		`throttle_call_active / on (pod) throttle_window_requests`:          "no label pod in throttle_call_active",
+		`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`:              "no label throttle_cause in sum",
+		`ALERTS{alertstate="resolved"}`:                                     `alertstate is never "resolved"`,
+		`count(ALERTS{alertname=~"Throttle.*"}) or vector(0)`:               "",
+		`up{job=~".+"} == 0 unless on (job, instance) throttle_calls_total`: "",
+		`throttle_call_active * ignoring (pod) throttle_window_requests`:    "no label pod in throttle_call_active",
+		`ALERTS * ignoring (alertstate) group_right () ALERTS_FOR_STATE`:    "",
 	} {
 		if got := strings.Join(v.check(expr), "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: got %q want %q", expr, got, want)
