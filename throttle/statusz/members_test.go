@@ -24,50 +24,6 @@ func newGroup(t testing.TB, p *Page, c throttle.Config) *throttle.Group {
 	return g
 }
 
-func keys(members []memberDocument) string {
-	var all []string
-	for _, m := range members {
-		all = append(all, m.Key)
-	}
-	return strings.Join(all, " ")
-}
-
-func TestMembers_ofAGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		newThrottle(t, p, throttle.Config{Name: "single"})
-		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Policy: throttle.SRE, Priorities: 2})
-		sick, worse, well := throttle.Must(hosts.Get("sick")), throttle.Must(hosts.Get("worse")), throttle.Must(hosts.Get("well"))
-		newThrottle(t, p, throttle.Config{Name: "hosts", Priorities: 2}) // not a member
-		call(well, throttle.High, 50, nil)
-		call(sick, throttle.High, 40, nil)
-		call(sick, throttle.Important, 60, down())
-		call(worse, throttle.High, 100, down())
-		_ = throttle.Must(well.Admit(t.Context(), throttle.Important))
-
-		doc := show(t, p)
-		if got := find(t, doc, "single"); got.Members == nil || len(got.Members) != 0 || got.MembersOmitted != 0 {
-			t.Errorf("no group: got members %v, %d omitted want [], 0", got.Members, got.MembersOmitted)
-		}
-		row := find(t, doc, "hosts")
-		if got, want := keys(row.Members), "worse sick well"; got != want || row.MembersOmitted != 0 || row.Instances != 4 {
-			t.Fatalf("got members %q, %d omitted, %d instances want %q, 0, 4", got, row.MembersOmitted, row.Instances, want)
-		}
-		if first := row.Members[0]; first.Probability < 0.5 || first.Window.Rejected == 0 || first.Window.Shed == 0 {
-			t.Errorf("the worst: got %+v", first)
-		}
-		if last := row.Members[2]; last.InFlight != 1 || last.Window != (windowDocument{Accepted: 50}) {
-			t.Errorf("the best: got %+v", last)
-		}
-		_ = worse.Close()
-		tick()
-		if got := keys(find(t, show(t, p), "hosts").Members); got != "sick well" {
-			t.Errorf("after one is closed: got members %q", got)
-		}
-	})
-}
-
 // TestMembers_largeGroup lists the worst members, and no more bytes than those of a few.
 func TestMembers_largeGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -142,7 +142,7 @@ func TestResponse_close(t *testing.T) {
 	}
 }
 
-// TestResponse_tooMany has the maximum of dead clients, and one more.
+// TestResponse_tooMany has the maximum of dead clients, and of streams, and one more of each.
 func TestResponse_tooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
@@ -153,22 +153,31 @@ func TestResponse_tooMany(t *testing.T) {
 			defer s.ask(t, answers()[i%3]).Close()
 		}
 		synctest.Wait()
-		for _, target := range answers() {
-			w := request(p, http.MethodGet, target)
-			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-				t.Errorf("answer 257, GET %s: got status %d, Retry-After %q, want 503 and some", target, w.Code, w.Header().Get("Retry-After"))
+		answered := func(want int) {
+			t.Helper()
+			for _, target := range answers() {
+				w := request(p, http.MethodGet, target)
+				if w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 503) {
+					t.Errorf("GET %s: got status %d, Retry-After %q want %d", target, w.Code, w.Header().Get("Retry-After"), want)
+				}
 			}
 		}
+		answered(503)
+		first := s.subscribe(t)
+		for range maxStreams - 1 {
+			s.subscribe(t)
+		}
+		if got := s.subscribe(t).response.StatusCode; first.response.StatusCode != http.StatusOK || got != 503 {
+			t.Errorf("got status %d of the first stream and %d of one too many want 200 and 503", first.response.StatusCode, got)
+		}
+		first.leave()
+		synctest.Wait()
 		if got := s.subscribe(t).response.StatusCode; got != http.StatusOK {
-			t.Errorf("a stream beside 256 answers: got status %d want 200", got)
+			t.Errorf("a stream after one has left: got status %d want 200", got)
 		}
 		time.Sleep(writeTimeout)
 		synctest.Wait()
-		for _, target := range answers() {
-			if got := request(p, http.MethodGet, target).Code; got != http.StatusOK {
-				t.Errorf("GET %s after they were dropped: got status %d want 200", target, got)
-			}
-		}
+		answered(200) // the dead clients were dropped
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -90,30 +89,6 @@ func TestStream_golden(t *testing.T) {
 		want, err := os.ReadFile("testdata/stream.txt")
 		if err != nil || got.String() != string(want) {
 			t.Errorf("got\n%s\nwant testdata/stream.txt (%v)", got.String(), err)
-		}
-	})
-}
-
-func TestStream_tooMany(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
-		s := host(t, p)
-		first := s.subscribe(t)
-		for range maxStreams - 1 {
-			s.subscribe(t)
-		}
-		refused := s.subscribe(t).response
-		if refused.StatusCode != http.StatusServiceUnavailable || refused.Header.Get("Retry-After") == "" {
-			t.Errorf("stream 257: got status %d, Retry-After %q, want 503 and some", refused.StatusCode, refused.Header.Get("Retry-After"))
-		}
-		if doc := show(t, p); doc.Time == "" {
-			t.Error("got no JSON beside 256 streams")
-		}
-		first.leave()
-		synctest.Wait()
-		if got := s.subscribe(t).response.StatusCode; got != http.StatusOK {
-			t.Errorf("after one has left: got status %d want 200", got)
 		}
 	})
 }
