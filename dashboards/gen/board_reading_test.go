@@ -9,19 +9,6 @@ import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
 
-// The sizes of Grafana in pixels, measured in 12.3 on a screen of 1280 with the menu open. They are guesses on the safe side.
-const (
-	gridHeight    = 38   // a grid unit and the gap below it
-	gridWidth     = 39.5 // a column
-	titleLetter   = 7.6
-	titleIcon     = 24
-	headerMargin  = 28   // of a column, with the arrow of its order
-	legendRow     = 22.5 // of a table, and a line of a list
-	legendShare   = 0.35 // of the panel below its title that a legend may take
-	legendEntry   = 150  // of a list
-	maxBoardUnits = 52   // two screens of 1080, without the bar at the top
-)
-
 func (p panel) isGraph() bool {
 	_, ok := p.View.(grafana.Graph)
 	return ok || p.View == nil
@@ -74,29 +61,6 @@ func checkThresholds(p panel) string {
 	return ""
 }
 
-// checkLegendHeight wants room for the series of a graph: those that have a color of their own, at least.
-func checkLegendHeight(p panel) string {
-	if !p.isGraph() {
-		return ""
-	}
-	named := 0
-	for _, c := range p.Colors {
-		if !strings.HasPrefix(c.Series, "/") {
-			named++
-		}
-	}
-	series, room := max(named, len(p.Targets)), int(legendShare*(gridHeight*float64(p.height)-48)/legendRow)
-	if g, _ := p.View.(grafana.Graph); g.Short {
-		room *= int((gridWidth*float64(p.Width) - 16) / legendEntry)
-	} else {
-		room-- // the head
-	}
-	if series > room {
-		return fmt.Sprintf("%d series, but a legend with room for %d: make it higher, or its legend a list", series, room)
-	}
-	return ""
-}
-
 // checkOrder wants priorities from high to low, which no order by values or names is.
 func checkOrder(p panel) string {
 	for _, t := range p.Targets {
@@ -106,46 +70,6 @@ func checkOrder(p panel) string {
 		}
 	}
 	return ""
-}
-
-func checkTitleWidth(p panel) string {
-	room := gridWidth*float64(p.Width) - 24 - titleIcon
-	if _, stat := p.View.(grafana.Stat); len(p.Links) > 0 && !stat { // whose number has the links
-		room -= titleIcon
-	}
-	if need := float64(len(p.Title)) * titleLetter; need > room {
-		return fmt.Sprintf("the title needs %.0f pixels and has %.0f", need, room)
-	}
-	return ""
-}
-
-// checkHeaderWidths wants room for the name of each column that has a width.
-func checkHeaderWidths(p panel) string {
-	for _, c := range p.Columns {
-		if need := titleLetter*float64(len(c.Title)) + headerMargin; c.Width > 0 && need > float64(c.Width) {
-			return fmt.Sprintf("the column %s has %d pixels and needs %.0f", c.Title, c.Width, need)
-		}
-	}
-	return ""
-}
-
-func checkBoardHeight(d grafana.Dashboard) []string {
-	units := 0
-	for _, row := range d.Rows {
-		if row.Title != "" {
-			units++
-		}
-		width := 24
-		for _, p := range row.Panels {
-			if width += p.Width; width > 24 && !row.Collapsed {
-				width, units = p.Width, units+row.Height
-			}
-		}
-	}
-	if units > maxBoardUnits {
-		return []string{fmt.Sprintf("the board ends at %d: want at most %d, and collapsed rows for the rest", units, maxBoardUnits)}
-	}
-	return nil
 }
 
 // checkWorst wants the worst thing and its name: a mean hides a small one that fails.

@@ -30,11 +30,7 @@ func rules() []rule {
 		{"target-counter-agg", everyQuery(checkCounters)},
 		{"target-exemplar", every(checkExemplars)},
 		{"links", checkLinks},
-		{"legend-height", every(checkLegendHeight)},
 		{"priority-order", every(checkOrder)},
-		{"title-width", every(checkTitleWidth)},
-		{"header-width", every(checkHeaderWidths)},
-		{"board-height", checkBoardHeight},
 		{"annotation-marks", checkAnnotations},
 		{"stat-worst", every(checkWorst)},
 		{"quantile-color", every(checkQuantileColors)},
@@ -53,17 +49,16 @@ func exceptions() map[string][]string {
 	}
 }
 
-// A panel is a panel of a board, and how high its row is.
+// A panel is a panel of a board.
 type panel struct {
 	grafana.Panel
-	height int
-	open   bool // it asks something as soon as the board is opened
+	open bool // it asks something as soon as the board is opened
 }
 
 func panels(d grafana.Dashboard) (all []panel) {
 	for _, row := range d.Rows {
 		for _, p := range row.Panels {
-			all = append(all, panel{p, row.Height, !row.Collapsed})
+			all = append(all, panel{p, !row.Collapsed})
 		}
 	}
 	return all
@@ -158,11 +153,7 @@ func TestBoards_rulesFindPlanted(t *testing.T) {
 			link := &p.Columns[slices.IndexFunc(p.Columns, func(c grafana.Column) bool { return len(c.Links) > 0 })].Links[0]
 			link.URL = strings.ReplaceAll(link.URL, "throttle_name:percentencode", "throttle_name")
 		})},
-		{"legend-height", func(d *grafana.Dashboard) { d.Rows[5].Height = 6 }},
 		{"priority-order", asks("Admitted by priority", `"order"`, `"rank"`)},
-		{"title-width", in("High failed", func(p *grafana.Panel) { p.Title = "High calls that failed for lack of capacity" })},
-		{"header-width", in("Alerts", func(p *grafana.Panel) { p.Columns[1].Width = 70 })},
-		{"board-height", func(d *grafana.Dashboard) { d.Rows[4].Height = 30 }},
 		{"annotation-marks", func(d *grafana.Dashboard) { d.Annotations[0].Title = "{{throttle_name}} {{error_type}}" }},
 		{"annotation-marks", func(d *grafana.Dashboard) { d.Annotations[0].Query = "ALERTS{throttle_name=~`${throttle:regex}`}" }},
 		{"annotation-marks", func(d *grafana.Dashboard) {
