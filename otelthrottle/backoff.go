@@ -55,10 +55,8 @@ func newBackoffs(common []attribute.KeyValue) *named[*backoff.Responsive, backof
 		Busy: func(s *backoff.Stats) bool { return s.Waiting > 0 },
 		Add:  addBackoff,
 	}, []row[backoff.Stats]{
-		{
-			kind: floatGauge, name: semconv.MetricBackoffDelay, unit: "s", help: "The present delay, without jitter.",
-			read: func(s *backoff.Stats, to *output) { to.float(s.Delay.Seconds()) },
-		},
+		one(floatGauge, semconv.MetricBackoffDelay, "s", "The present delay, without jitter.",
+			func(s *backoff.Stats, to *output) { to.float(s.Delay.Seconds()) }),
 		{
 			kind: counter, name: semconv.MetricBackoffSteps, unit: "{step}", help: "Steps of the delay, by direction.",
 			keys: []attribute.Key{semconv.KeyBackoffDirection},
@@ -76,10 +74,8 @@ func newBackoffs(common []attribute.KeyValue) *named[*backoff.Responsive, backof
 				to.count(s.Ignored, backoff.Ignored.String())
 			},
 		},
-		{
-			kind: upDown, name: semconv.MetricBackoffWaiting, unit: "{call}", help: "Calls that wait for their turn.",
-			read: func(s *backoff.Stats, to *output) { to.number(int64(s.Waiting)) },
-		},
+		one(upDown, semconv.MetricBackoffWaiting, "{call}", "Calls that wait for their turn.",
+			func(s *backoff.Stats, to *output) { to.number(int64(s.Waiting)) }),
 	})
 }
 

@@ -65,15 +65,10 @@ func breakerRows(detail int) []row[breakerSum] {
 			keys: []attribute.Key{semconv.KeyBreakerState, semconv.KeyDecision},
 			read: readBreakerCalls,
 		},
-		{
-			kind: floatGauge, name: semconv.MetricBreakerSnapshotAge, unit: "s", help: "Time since the store was last read.",
-			when: func(s *breakerSum) bool { return s.hasRead },
-			read: func(s *breakerSum, to *output) { to.float(s.age.Seconds()) },
-		},
-		{
-			kind: upDown, name: semconv.MetricBreakerLeader, unit: "1", help: "Whether this process leads the fleet: 1 or 0.",
-			read: func(s *breakerSum, to *output) { to.number(int64(s.leaders)) },
-		},
+		one(floatGauge, semconv.MetricBreakerSnapshotAge, "s", "Time since the store was last read.",
+			func(s *breakerSum, to *output) { to.float(s.age.Seconds()) }).only(func(s *breakerSum) bool { return s.hasRead }),
+		one(upDown, semconv.MetricBreakerLeader, "1", "Whether this process leads the fleet: 1 or 0.",
+			func(s *breakerSum, to *output) { to.number(int64(s.leaders)) }),
 		{
 			kind: counter, name: semconv.MetricBreakerFailures, unit: "{failure}",
 			help: "Failures of background tasks, such as polls and store writes, by kind.",

@@ -99,23 +99,14 @@ func newBuckets(common []attribute.KeyValue) *named[*bucket.Limiter, bucket.Stat
 				}
 			},
 		},
-		{
-			kind: counter, name: semconv.MetricBucketTokens, unit: "{token}", help: "Tokens granted.",
-			read: func(s *bucketSum, to *output) { to.count(s.tokens) },
-		},
-		{
-			kind: upDown, name: semconv.MetricBucketWaiting, unit: "{request}", help: "Requests that wait for tokens.",
-			read: func(s *bucketSum, to *output) { to.number(int64(s.waiting)) },
-		},
-		{
-			kind: floatGauge, name: semconv.MetricBucketLimit, unit: "{token}/s", help: "Tokens that each key gets per second.",
-			read: func(s *bucketSum, to *output) { to.float(s.limit) },
-		},
-		{
-			kind: gauge, name: semconv.MetricBucketCapacity, unit: "{token}",
-			help: "Tokens that a full bucket holds: the burst of each key.",
-			read: func(s *bucketSum, to *output) { to.number(s.capacity) },
-		},
+		one(counter, semconv.MetricBucketTokens, "{token}", "Tokens granted.",
+			func(s *bucketSum, to *output) { to.count(s.tokens) }),
+		one(upDown, semconv.MetricBucketWaiting, "{request}", "Requests that wait for tokens.",
+			func(s *bucketSum, to *output) { to.number(int64(s.waiting)) }),
+		one(floatGauge, semconv.MetricBucketLimit, "{token}/s", "Tokens that each key gets per second.",
+			func(s *bucketSum, to *output) { to.float(s.limit) }),
+		one(gauge, semconv.MetricBucketCapacity, "{token}", "Tokens that a full bucket holds: the burst of each key.",
+			func(s *bucketSum, to *output) { to.number(s.capacity) }),
 	})
 }
 

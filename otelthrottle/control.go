@@ -81,11 +81,8 @@ func controlRows() []row[controlSum] {
 				}
 			},
 		},
-		{
-			kind: gauge, name: semconv.MetricControlBroken, unit: "{file}", help: "Control files that are refused: 1 or 0.",
-			when: watching,
-			read: func(s *controlSum, to *output) { to.number(int64(min(1, s.broken))) },
-		},
+		one(gauge, semconv.MetricControlBroken, "{file}", "Control files that are refused: 1 or 0.",
+			func(s *controlSum, to *output) { to.number(int64(min(1, s.broken))) }).only(watching),
 		{
 			kind: gauge, name: semconv.MetricControlChanged, unit: "s",
 			help: "When the settings of a name were last changed, in Unix time.",
@@ -96,12 +93,9 @@ func controlRows() []row[controlSum] {
 				}
 			},
 		},
-		{
-			kind: gauge, name: semconv.MetricControlVersion, unit: "{document}",
-			help: "A number made of the document that was last applied: processes with the same document have the same.",
-			when: watching,
-			read: func(s *controlSum, to *output) { to.number(int64(s.version)) },
-		},
+		one(gauge, semconv.MetricControlVersion, "{document}",
+			"A number made of the document that was last applied: processes with the same document have the same.",
+			func(s *controlSum, to *output) { to.number(int64(s.version)) }).only(watching),
 	}
 }
 

@@ -14,18 +14,10 @@ import (
 func loadRows() []row[throttleSum] {
 	receiving := func(sum *throttleSum) bool { return sum.receiving > 0 }
 	return []row[throttleSum]{
-		{
-			kind: floatGauge, name: semconv.MetricLoadSent, unit: "1",
-			help: "Share of the calls that this server sheds, as it says to its clients.",
-			keys: byPriority(), when: func(sum *throttleSum) bool { return sum.sending > 0 },
-			read: each(func(s *prioritySum, to *output, word string) { to.float(s.sent, word) }),
-		},
-		{
-			kind: floatGauge, name: semconv.MetricLoadReceived, unit: "1",
-			help: "Probability of shedding that the load reports of the backend ask for.",
-			keys: byPriority(), when: receiving,
-			read: each(func(s *prioritySum, to *output, word string) { to.float(s.Told, word) }),
-		},
+		perPriority(floatGauge, semconv.MetricLoadSent, "1", "Share of the calls that this server sheds, as it says to its clients.",
+			func(s *prioritySum, to *output, word string) { to.float(s.sent, word) }).only(func(sum *throttleSum) bool { return sum.sending > 0 }),
+		perPriority(floatGauge, semconv.MetricLoadReceived, "1", "Probability of shedding that the load reports of the backend ask for.",
+			func(s *prioritySum, to *output, word string) { to.float(s.Told, word) }).only(receiving),
 		{
 			kind: gauge, name: semconv.MetricLoadState, unit: "{throttle}",
 			help: "Throttles by what the backend said about its load in the last seconds.",

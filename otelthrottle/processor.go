@@ -11,27 +11,15 @@ import (
 // serves. They have no throttle.name.
 func newProcessor(common []attribute.KeyValue, read func() throttle.ProcessorStats) *single[throttle.ProcessorStats] {
 	serving := func(s *throttle.ProcessorStats) bool { return s.Processors > 0 }
-	return &single[throttle.ProcessorStats]{attributes: newAttributes(common), value: read, table: table[throttle.ProcessorStats]{rows: []row[throttle.ProcessorStats]{
-		{
-			kind: floatGauge, name: semconv.MetricProcessorWait, unit: "s",
-			help: "How long a goroutine of this process waits for a processor.", when: serving,
-			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Wait.Seconds()) },
-		},
-		{
-			kind: floatGauge, name: semconv.MetricProcessorAim, unit: "s",
-			help: "The wait above which calls to this process are shed.", when: serving,
-			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Aim.Seconds()) },
-		},
-		{
-			kind: floatGauge, name: semconv.MetricProcessorRunnable, unit: "{goroutine}",
-			help: "Goroutines that wait for a processor, per processor.", when: serving,
-			read: func(s *throttle.ProcessorStats, to *output) { to.float(float64(s.Runnable) / float64(s.Processors)) },
-		},
-		{
-			kind: floatGauge, name: semconv.MetricProcessorShare, unit: "1",
-			help: "Share of the calls to this process that is shed because they wait for a processor.", when: serving,
-			read: func(s *throttle.ProcessorStats, to *output) { to.float(s.Share) },
-		},
+	rows := []row[throttle.ProcessorStats]{
+		one(floatGauge, semconv.MetricProcessorWait, "s", "How long a goroutine of this process waits for a processor.",
+			func(s *throttle.ProcessorStats, to *output) { to.float(s.Wait.Seconds()) }).only(serving),
+		one(floatGauge, semconv.MetricProcessorAim, "s", "The wait above which calls to this process are shed.",
+			func(s *throttle.ProcessorStats, to *output) { to.float(s.Aim.Seconds()) }).only(serving),
+		one(floatGauge, semconv.MetricProcessorRunnable, "{goroutine}", "Goroutines that wait for a processor, per processor.",
+			func(s *throttle.ProcessorStats, to *output) { to.float(float64(s.Runnable) / float64(s.Processors)) }).only(serving),
+		one(floatGauge, semconv.MetricProcessorShare, "1", "Share of the calls to this process that is shed because they wait for a processor.",
+			func(s *throttle.ProcessorStats, to *output) { to.float(s.Share) }).only(serving),
 		{
 			kind: floatGauge, name: semconv.MetricProcessorProbability, unit: "1",
 			help: "Probability that a call to this process is shed because calls wait for a processor.",
@@ -42,5 +30,6 @@ func newProcessor(common []attribute.KeyValue, read func() throttle.ProcessorSta
 				}
 			},
 		},
-	}}}
+	}
+	return &single[throttle.ProcessorStats]{attributes: newAttributes(common), value: read, table: table[throttle.ProcessorStats]{rows: rows}}
 }

@@ -77,10 +77,8 @@ func newRetries(common []attribute.KeyValue) *named[*retry.Retrier, retry.Stats,
 				}
 			},
 		},
-		{
-			kind: floatGauge, name: semconv.MetricRetryBudget, unit: "{retry}", help: "Retries left in the budget.",
-			read: func(s *retry.Stats, to *output) { to.float(s.Left) },
-		},
+		one(floatGauge, semconv.MetricRetryBudget, "{retry}", "Retries left in the budget.",
+			func(s *retry.Stats, to *output) { to.float(s.Left) }),
 	})
 }
 

@@ -21,6 +21,17 @@ type row[R any] struct {
 	read             func(from *R, to *output)
 }
 
+// one returns a row with one series for each source.
+func one[R any](k kind, name, unit, help string, read func(*R, *output)) row[R] {
+	return row[R]{kind: k, name: name, unit: unit, help: help, read: read}
+}
+
+// only returns the row for sources that meet a condition.
+func (r row[R]) only(when func(*R) bool) row[R] {
+	r.when = when
+	return r
+}
+
 // kind says what the numbers of a metric are.
 type kind uint8
 

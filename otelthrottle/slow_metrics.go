@@ -21,17 +21,11 @@ func slowRows() []row[throttleSum] {
 				to.count(s.Slow.WouldRefuse, word, semconv.SlowWouldRefuse)
 			}),
 		},
-		{
-			kind: gauge, name: semconv.MetricSlowLimit, unit: "{call}",
-			help: "Open calls of the priority and those above it at which a call is refused, while calls are late; 0 without a limit.",
-			keys: byPriority(), when: watched,
-			read: each(func(s *prioritySum, to *output, word string) { to.number(s.Slow.Limit, word) }),
-		},
-		{
-			kind: upDown, name: semconv.MetricSlowOpen, unit: "{call}",
-			help: "Calls without an answer that were not written off.",
-			read: func(sum *throttleSum, to *output) { to.number(sum.slow.open) },
-		},
+		perPriority(gauge, semconv.MetricSlowLimit, "{call}",
+			"Open calls of the priority and those above it at which a call is refused, while calls are late; 0 without a limit.",
+			func(s *prioritySum, to *output, word string) { to.number(s.Slow.Limit, word) }).only(watched),
+		one(upDown, semconv.MetricSlowOpen, "{call}", "Calls without an answer that were not written off.",
+			func(sum *throttleSum, to *output) { to.number(sum.slow.open) }),
 		{
 			kind: floatGauge, name: semconv.MetricSlowThreshold, unit: "s",
 			help: "How long a call may be without an answer before it is late.",
@@ -45,16 +39,10 @@ func slowRows() []row[throttleSum] {
 				}
 			},
 		},
-		{
-			kind: floatGauge, name: semconv.MetricSlowOldest, unit: "s",
-			help: "How long the oldest call has been without an answer.", when: watched,
-			read: func(sum *throttleSum, to *output) { to.float(sum.slow.oldest) },
-		},
-		{
-			kind: gauge, name: semconv.MetricSlowFull, unit: "{throttle}",
-			help: "Throttles with a learned Slow that have found calls waiting in a queue.", when: watched,
-			read: func(sum *throttleSum, to *output) { to.number(sum.slow.full) },
-		},
+		one(floatGauge, semconv.MetricSlowOldest, "s", "How long the oldest call has been without an answer.",
+			func(sum *throttleSum, to *output) { to.float(sum.slow.oldest) }).only(watched),
+		one(gauge, semconv.MetricSlowFull, "{throttle}", "Throttles with a learned Slow that have found calls waiting in a queue.",
+			func(sum *throttleSum, to *output) { to.number(sum.slow.full) }).only(watched),
 	}
 }
 

@@ -26,6 +26,11 @@ func each(read func(s *prioritySum, to *output, word string)) func(*throttleSum,
 	}
 }
 
+// perPriority returns a row with a series for each priority.
+func perPriority(k kind, name, unit, help string, read func(s *prioritySum, to *output, word string)) row[throttleSum] {
+	return row[throttleSum]{kind: k, name: name, unit: unit, help: help, keys: byPriority(), read: each(read)}
+}
+
 // callRows returns the metrics of calls.
 func callRows() []row[throttleSum] {
 	return []row[throttleSum]{
@@ -34,10 +39,8 @@ func callRows() []row[throttleSum] {
 			keys: []attribute.Key{semconv.KeyPriority, semconv.KeyOutcome, semconv.KeyErrorType, semconv.KeyDecision, semconv.KeyCause},
 			read: readCalls,
 		},
-		{
-			kind: upDown, name: semconv.MetricCallActive, unit: "{call}", help: "Admitted calls in flight.", keys: byPriority(),
-			read: each(func(s *prioritySum, to *output, word string) { to.number(s.InFlight, word) }),
-		},
+		perPriority(upDown, semconv.MetricCallActive, "{call}", "Admitted calls in flight.",
+			func(s *prioritySum, to *output, word string) { to.number(s.InFlight, word) }),
 		{
 			kind: counter, name: semconv.MetricFallbacks, unit: "{call}",
 			help: "Fallbacks, by the outcome of the call and the error of the fallback.",
@@ -54,21 +57,14 @@ func callRows() []row[throttleSum] {
 				to.count(clamped)
 			},
 		},
-		{
-			kind: counter, name: semconv.MetricCallsExempt, unit: "{call}",
-			help: "Calls that were served without a decision, such as health checks.",
-			when: func(sum *throttleSum) bool { return sum.serving > 0 || sum.exempt > 0 },
-			read: func(sum *throttleSum, to *output) { to.count(sum.exempt) },
-		},
-		{
-			kind: counter, name: semconv.MetricOverloads, unit: "{call}",
-			help: "Rejected calls of which the backend said that it is full.", keys: byPriority(),
-			read: each(func(s *prioritySum, to *output, word string) {
+		one(counter, semconv.MetricCallsExempt, "{call}", "Calls that were served without a decision, such as health checks.",
+			func(sum *throttleSum, to *output) { to.count(sum.exempt) }).only(func(sum *throttleSum) bool { return sum.serving > 0 || sum.exempt > 0 }),
+		perPriority(counter, semconv.MetricOverloads, "{call}", "Rejected calls of which the backend said that it is full.",
+			func(s *prioritySum, to *output, word string) {
 				if s.Overloaded > 0 {
 					to.count(s.Overloaded, word)
 				}
 			}),
-		},
 	}
 }
 
@@ -109,21 +105,12 @@ func (o *output) totals(totals throttle.Totals, priority string, others ...strin
 func stateRows() []row[throttleSum] {
 	tiered := func(sum *throttleSum) bool { return sum.tiered > 0 }
 	return []row[throttleSum]{
-		{
-			kind: floatGauge, name: semconv.MetricRejectionProbability, unit: "1",
-			help: "Probability that the next call is shed.", keys: byPriority(),
-			read: each(func(s *prioritySum, to *output, word string) { to.float(s.Probability, word) }),
-		},
-		{
-			kind: gauge, name: semconv.MetricWindowRequests, unit: "{request}",
-			help: "Calls in the window that decisions are based on.", keys: byPriority(),
-			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Requests(), word) }),
-		},
-		{
-			kind: gauge, name: semconv.MetricWindowAccepts, unit: "{request}",
-			help: "Calls in the window that the backend accepted.", keys: byPriority(),
-			read: each(func(s *prioritySum, to *output, word string) { to.count(s.Window.Accepted, word) }),
-		},
+		perPriority(floatGauge, semconv.MetricRejectionProbability, "1", "Probability that the next call is shed.",
+			func(s *prioritySum, to *output, word string) { to.float(s.Probability, word) }),
+		perPriority(gauge, semconv.MetricWindowRequests, "{request}", "Calls in the window that decisions are based on.",
+			func(s *prioritySum, to *output, word string) { to.count(s.Window.Requests(), word) }),
+		perPriority(gauge, semconv.MetricWindowAccepts, "{request}", "Calls in the window that the backend accepted.",
+			func(s *prioritySum, to *output, word string) { to.count(s.Window.Accepted, word) }),
 		{
 			kind: gauge, name: semconv.MetricPolicyState, unit: "{throttle}",
 			help: "Throttles with the policy Tiered, by the reason of their alert.",
@@ -134,11 +121,8 @@ func stateRows() []row[throttleSum] {
 				}
 			},
 		},
-		{
-			kind: floatGauge, name: semconv.MetricPolicyBackground, unit: "1",
-			help: "Share of the calls whose rejection is not taken for overload.", when: tiered,
-			read: func(sum *throttleSum, to *output) { to.float(sum.background) },
-		},
+		one(floatGauge, semconv.MetricPolicyBackground, "1", "Share of the calls whose rejection is not taken for overload.",
+			func(sum *throttleSum, to *output) { to.float(sum.background) }).only(tiered),
 		{
 			kind: gauge, name: semconv.MetricMode, unit: "{throttle}",
 			help: "Throttles by mode, and whether it is that of the code or of an override.",
