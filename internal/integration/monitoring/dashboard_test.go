@@ -34,8 +34,14 @@ type panel struct {
 	}
 	Panels      []*panel
 	FieldConfig struct {
-		Defaults  shownField
-		Overrides []shownOverride
+		Defaults struct {
+			Thresholds struct {
+				Steps []struct {
+					Color string
+					Value *float64
+				}
+			}
+		}
 	}
 }
 

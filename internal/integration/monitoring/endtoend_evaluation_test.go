@@ -121,17 +121,17 @@ func (s *stack) rulesHaveData(t *testing.T) {
 	awaitAll(t, "every rule finds something", conditions...)
 }
 
-// nativeHistograms waits for native histograms of each kind of the second service, and expects no series of buckets.
+// nativeHistograms waits for native histograms of each kind of an instance, and expects no series of buckets.
 func (s *stack) nativeHistograms(t *testing.T) {
 	for _, name := range []string{"throttle_call_duration_seconds", "throttle_bucket_store_duration_seconds", "throttle_backoff_sleep_duration_seconds"} {
 		program.Eventually(t, name, func() string {
-			return missing(s.prometheus.instant(fmt.Sprintf("histogram_count(%s{job=%q}) > 0", name, hostileJob)))
+			return missing(s.prometheus.instant(fmt.Sprintf("histogram_count(%s{cluster=%q}) > 0", name, fixtureCluster)))
 		})
 	}
-	if classic, err := s.prometheus.instant(fmt.Sprintf(`{__name__=~"throttle_.+_(bucket|count)", job=%q}`, hostileJob)); err != nil || len(classic) > 0 {
+	if classic, err := s.prometheus.instant(fmt.Sprintf(`{__name__=~"throttle_.+_(bucket|count)", cluster=%q}`, fixtureCluster)); err != nil || len(classic) > 0 {
 		t.Errorf("got error %v and %d series of classic histograms, want none", err, len(classic))
 	}
 	program.Eventually(t, "the p99 is recorded", func() string {
-		return missing(s.prometheus.instant(fmt.Sprintf("throttle:call_duration:p99_5m{job=%q} > 0", hostileJob)))
+		return missing(s.prometheus.instant(fmt.Sprintf("throttle:call_duration:p99_5m{cluster=%q} > 0", fixtureCluster)))
 	})
 }

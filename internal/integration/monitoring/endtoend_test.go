@@ -21,7 +21,7 @@ func TestEndToEnd(t *testing.T) {
 	}{
 		{"all targets are scraped and all rules can be evaluated", (*stack).targetsAndRules},
 		{"an overload fires its alerts", (*stack).overload},
-		{"every histogram of the second service is native", (*stack).nativeHistograms},
+		{"every histogram of an instance is native", (*stack).nativeHistograms},
 		{"every panel about the process has the storefront", (*stack).runtimeMetrics},
 		{"exemplars lead to traces", (*stack).exemplarsToTraces},
 		{"every rule has data", (*stack).rulesHaveData},
@@ -52,7 +52,7 @@ func alert(name string, pairs ...string) map[string]string {
 
 // alertOfFixture returns the labels of an alert about the second service.
 func alertOfFixture(name string, pairs ...string) map[string]string {
-	return described(name, append([]string{"job", hostileJob}, pairs...))
+	return described(name, append([]string{"job", hostileJob, "cluster", fixtureCluster}, pairs...))
 }
 
 func described(name string, pairs []string) map[string]string {
@@ -147,7 +147,7 @@ func (s *stack) overload(t *testing.T) {
 		return ""
 	})
 	s.awaitInhibited(t, severe, sustained)
-	s.shows(t, "Alerts firing", `Throttle\w+, critical \[red\]`, "High failed", `shop-backend \[red\]`, "Shed", `shop-backend \[red\]`)
+	s.shows(t, "Alerts firing", `Throttle\w+, critical red`, "High failed", `shop-backend red`, "Shed", `shop-backend red`)
 }
 
 // mistakes waits for the alerts about the second service, which always misbehaves.
@@ -191,7 +191,7 @@ func (s *stack) calm(t *testing.T) {
 // showsCalm waits until Overview shows that all is well.
 func (s *stack) showsCalm(t *testing.T) {
 	t.Helper()
-	s.shows(t, "Alerts firing", `0 none \[green\]`, "High failed", `0\.00% storefront shop-backend \[green\]`, "Top fault", `0\.0% none \[green\]`)
+	s.shows(t, "Alerts firing", `0\.000 none green`, "High failed", `0\.000 storefront shop-backend green`, "Top fault", `0\.000 none green`)
 }
 
 // outage stops the backend under a high load. With a lower load the throttle would keep probing with a
@@ -219,7 +219,7 @@ func (s *stack) outage(t *testing.T) {
 			t.Errorf("%v: got inhibited by %v, want that only for alerts about throttles and buckets", a.Labels, a.Status.InhibitedBy)
 		}
 	}
-	s.shows(t, "Alerts firing", `ThrottleBackendDown, critical \[red\]`, "High failed", `^\[100\.00% storefront shop-backend \[red\]`, "Top fault", `availability \[red\]`)
+	s.shows(t, "Alerts firing", `ThrottleBackendDown, critical red`, "High failed", `^\[1\.000 storefront shop-backend red`, "Top fault", `availability red`)
 }
 
 // awaitInhibited waits until Alertmanager inhibits the second alert because of the first.
@@ -253,12 +253,12 @@ func (s *stack) recovery(t *testing.T) {
 func (s *stack) loss(t *testing.T) {
 	s.instances[1].server.CloseClientConnections()
 	s.instances[1].server.Close()
-	s.awaitFiring(t, alertOfFixture("ThrottleTargetDown", "instance", otherInstance))
+	s.awaitFiring(t, alertOfFixture("ThrottleTargetDown", "instance", otherInstance, "cluster", classicCluster))
 }
 
 // delivered waits until Alertmanager has delivered the notifications to the storefront.
 func (s *stack) delivered(t *testing.T) {
-	conditions := []condition{s.awaitNotification("firing", alertOfFixture("ThrottleTargetDown", "instance", otherInstance))}
+	conditions := []condition{s.awaitNotification("firing", alertOfFixture("ThrottleTargetDown", "instance", otherInstance, "cluster", classicCluster))}
 	for _, name := range []string{"ThrottleSheddingSevere", "ThrottleBackendDown"} {
 		conditions = append(conditions, s.awaitNotification("firing", alert(name)), s.awaitNotification("resolved", alert(name)))
 	}

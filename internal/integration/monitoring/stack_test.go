@@ -24,11 +24,12 @@ const (
 	otherInstance   = `node-2`
 	bareInstance    = `node-3, which has no hooks`
 
-	fixtureCluster, fixtureNamespace = `eu.(1)`, `shop`
+	// One instance has native histograms, in a cluster of its own. The other has classic ones, which have exemplars.
+	fixtureCluster, classicCluster, fixtureNamespace = `eu.(1)`, `us`, `shop`
 )
 
 // A stack is everything that the compose file runs to watch the storefront, and a second service with two instances that live in the
-// test and have native histograms, and one that has forgotten the hooks.
+// test, and one that has forgotten the hooks.
 type stack struct {
 	by           timescale
 	scrape       time.Duration // if it is not that of the compose stack
@@ -45,10 +46,9 @@ func newStack(t *testing.T, by timescale) *stack {
 	program.Find(t, "prometheus", "prometheus")
 	program.Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager")
 	s := &stack{by: by, storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
-	for range 2 {
-		i := newInstance(t, nativeHistograms())
+	s.instances = []*instance{newInstance(t, nativeHistograms()), newInstance(t)}
+	for _, i := range s.instances {
 		i.work(t)
-		s.instances = append(s.instances, i)
 	}
 	s.receiver = newReceiver(t, s.storefront)
 	s.alertmanager = s.startAlertmanager(t)
@@ -103,11 +103,12 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 }
 
 func (s *stack) fixtureJob(bare string) map[string]any {
-	at := func(address, name string) map[string]any {
-		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": fixtureCluster, "namespace": fixtureNamespace, "team": "web"}}
+	at := func(address, name, cluster string) map[string]any {
+		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": cluster, "namespace": fixtureNamespace, "team": "web"}}
 	}
 	return map[string]any{"job_name": hostileJob, "static_configs": []any{
-		at(s.instances[0].address(), hostileInstance), at(s.instances[1].address(), otherInstance), at(bare, bareInstance),
+		at(s.instances[0].address(), hostileInstance, fixtureCluster), at(s.instances[1].address(), otherInstance, classicCluster),
+		at(bare, bareInstance, fixtureCluster),
 	}}
 }
 
