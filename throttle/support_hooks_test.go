@@ -125,7 +125,9 @@ func (w *witness) hooks() throttle.Hooks {
 		},
 		Finished: func(_ context.Context, e throttle.FinishEvent) {
 			w.met(e.Throttle)
+			w.mu.Lock()
 			w.finished = append(w.finished, e)
+			w.mu.Unlock()
 			w.write("finished %v %v %v after %v: %v%s", e.Priority, e.Outcome, e.Fault, e.Duration, e.Err, iff(e.FellBack, ", fell back"))
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {

@@ -20,7 +20,7 @@ func TestTopTenants(t *testing.T) {
 	s.TopTenants(2, true)
 	s.crowd(1, 0.1, someone)
 	d := s.TopTenants(3, true)
-	if d.Known != 71 || d.Above < 1 || d.Above > 10 || len(d.Top) != 3 || !d.Top[0].Above || d.Top[0].Share < 0.8 {
+	if d.Known != 71 || d.Above < 1 || d.Above > 20 || len(d.Top) != 3 || !d.Top[0].Above || d.Top[0].Share < 0.8 {
 		t.Fatalf("got %+v, want 71 tenants of which the first one asks for 0.9", d)
 	}
 	wantSame(t, "key without keys", hashed.Top[0].Key, "")

@@ -35,7 +35,7 @@ func probeCases() []testCase {
 
 // ask is a request for probes of a circuit.
 type ask struct {
-	store.ProbeRequest // but for Since
+	store.ProbeRequest // except for Since
 
 	halfOpen time.Duration // for how long the circuit has been half-open
 	handle   int
