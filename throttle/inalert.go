@@ -19,6 +19,7 @@ func (m *monitor) watchAlert(fresh window.Counts, newBucket bool, o *observation
 	}
 	if newBucket && m.inAlert() {
 		m.settled = m.at-m.since >= m.span
+		m.lost = m.settled && m.alert == RatioAlert && !m.grown
 		m.remember(o)
 		m.checkEnd(o)
 	}

@@ -36,6 +36,7 @@ type stance struct {
 	saidFull   bool    // the backend has said in this alert that it is overloaded
 	since      time.Duration
 	settled    bool        // the alert has lasted a window
+	lost       bool        // settled, and capacity was lost: the rejections came without more demand
 	memory     *tierTotals // at the begin of what is remembered of this alert; nil if nothing is
 }
 
@@ -138,7 +139,7 @@ func (m *monitor) forget() {
 
 // calm ends an alert, and what belongs to it.
 func (m *monitor) calm(open bool) {
-	m.alert, m.open, m.relieved, m.hold, m.settled = NoAlert, open, false, noHold, false
+	m.alert, m.open, m.relieved, m.hold, m.settled, m.lost = NoAlert, open, false, noHold, false, false
 	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
 	m.trial.on, m.forgiven, m.relief.mixes = false, 0, false
 	m.memory, m.mark = nil, nil

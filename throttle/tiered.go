@@ -94,7 +94,7 @@ func newPool(r *window.Reading, s *stance, t *terms, known []window.Counts) pool
 		o.full, o.free = fullOf(all, window.Sum(known)), all.Rejected == 0
 	}
 	o.asked, o.wanted, o.latest = requests(&all), requests(&latest), o.charged*float64(latest.Rejected)
-	if s.settled && o.isSteady() {
+	if s.settled && o.isSteady(s.lost) {
 		o.steady, o.demand, o.charged, o.probes = true, span, o.counted, t.padding
 		o.accepting, o.wanted = recentPart*o.accepting, o.asked
 	}
@@ -110,12 +110,12 @@ func fullOf(all, known window.Counts) float64 {
 	return float64(all.Full) / max(1, float64(all.Rejected))
 }
 
-// isSteady reports whether the backend says that it is full, and the recent demand differs from that of the window by
-// chance only. Then tiers compete in the window: a client of a large fleet has a few recent calls of each tier, so by
-// these it would often take low tiers for high ones.
-func (o *pool) isSteady() bool {
+// isSteady reports whether the recent demand differs from that of the window by chance only, and the backend says that
+// it is full, or has lost capacity. Then tiers compete in the window: a client of a large fleet has a few recent calls
+// of each tier, so by these it would often take low tiers for high ones.
+func (o *pool) isSteady(lost bool) bool {
 	expected := o.asked / recentPart
-	return o.hold == noHold && 2*o.full > 1 && math.Abs(o.wanted-expected) < surelyChanged*math.Sqrt(max(1, expected))
+	return o.hold == noHold && (lost || 2*o.full > 1) && math.Abs(o.wanted-expected) < surelyChanged*math.Sqrt(max(1, expected))
 }
 
 // unforgiven returns the share of the rejections that remains if as many as background times the

@@ -29,5 +29,5 @@ func Example() {
 	}
 	// Output:
 	// no throttle: goodput 21 %
-	// Spillway, policy Tiered: goodput 72 %
+	// Spillway, policy Tiered: goodput 71 %
 }

@@ -39,6 +39,7 @@ func TestBadLuckKnownFigures(t *testing.T) {
 		{"overerrors20", true, []bound{{"goodput", 0.83, 1}}, 0},
 		{scenario: "brownout", certain: true, bounds: []bound{{"time_to_recover", 0, 25}}},
 		{scenario: "third", certain: true, clients: 100, bounds: []bound{{"success_high", 0.945, 1}, {"success_important", 0.82, 1}}},
+		{scenario: "third", clients: 100, bounds: []bound{{"success_high", 0.865, 1}, {"success_important", 0.75, 1}}},
 		{scenario: "margin", certain: true, clients: 100, bounds: []bound{{"success_high", 0.955, 1}, {"success_important", 0.84, 1}}},
 		{scenario: "hiccup5", certain: true, clients: 100, bounds: []bound{{"time_to_admit", 0, 4}}},
 	} {
