@@ -25,7 +25,6 @@ const (
 type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
-	values   *callContext // of ctx, or nil
 	row      *window.Row
 	watch    *watch            // of the open calls; nil if the call is not one of them
 	local    *processor.Demand // of a call that this process serves, or nil
@@ -44,6 +43,7 @@ type attempt struct {
 	fellBack bool
 	booked   bool // counts as rejected already
 	full     bool // Rejected, and the backend is full: see MarkOverloaded
+	tenant   bool // ctx has one
 }
 
 // begin decides about a call. Local counts the calls that this process serves; it is nil for a call to
@@ -54,7 +54,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 		return err
 	}
 	if c := contextOf(ctx); c != nil {
-		a.values, p = c, c.priorityOr(p)
+		p, a.tenant = c.priorityOr(p), c.tenant != ""
 	}
 	stripe := t.window.Pick()
 	if uint(p) >= uint(t.priorities) {
@@ -82,9 +82,6 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	}
 	a.stage = running
 	a.row[started].Add(1)
-	if a.local = local; local != nil && !local.Calm() {
-		a.open = local.Begin(stripe)
-	}
 	if t.canceledAfter.Load() > 0 {
 		a.began, a.timed = t.elapsed(), true
 	}
@@ -119,10 +116,11 @@ func (a *attempt) maybeShed() error {
 		return nil
 	}
 	a.shadow = a.decision.Has(onlyShadow)
-	switch cause := causeOf(a.decision); {
+	cause := causeOf(a.decision)
+	switch {
 	case cause == CauseTold:
 		a.countTold()
-		return a.shed()
+		return a.shed(cause)
 	case a.shadow:
 		a.row[shadowed].Add(1)
 	case cause == CauseAbove:
@@ -131,11 +129,11 @@ func (a *attempt) maybeShed() error {
 		a.row[shedOwn].Add(1)
 	}
 	t.decisions.NoteRefused()
-	return a.shed()
+	return a.shed(cause)
 }
 
 // shed ends a call that is shed, and returns its error. In ModeShadow the call goes on.
-func (a *attempt) shed() error {
+func (a *attempt) shed(cause Cause) error {
 	t := a.throttle
 	if t.hasCallHooks && !t.closed.Load() {
 		a.callShedHook()
@@ -146,9 +144,9 @@ func (a *attempt) shed() error {
 	a.stage, a.outcome = wasShed, Shed
 	if a.decision.Has(aboveShare) {
 		t.counters[a.stripe].count(tenantSheds, t.priorities, a.priority, Accepted, FaultNone)
-		return t.tenantErrs[causeOf(a.decision)][a.priority]
+		return t.tenantErrs[cause][a.priority]
 	}
-	return t.shedErrs[causeOf(a.decision)][a.priority]
+	return t.shedErrs[cause][a.priority]
 }
 
 func (a *attempt) callShedHook() {

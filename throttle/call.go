@@ -61,6 +61,7 @@ func (t *Throttle) admit(ctx context.Context, p Priority, local *processor.Deman
 		t.callPool.Put(k)
 		return Call{}, err
 	}
+	k.attempt.openLocal(local)
 	if t.hasCallHooks {
 		k.callStarted()
 	}

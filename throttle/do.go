@@ -1,10 +1,6 @@
 package throttle
 
-import (
-	"context"
-
-	"github.com/spillway-go/spillway/throttle/internal/processor"
-)
+import "context"
 
 // Fallback handles a call that was shed (local is true) or whose function returned an error (local
 // is false), ordinary errors included. Err is that error, without the mark of [MarkRejected]. The
@@ -32,19 +28,12 @@ type Fallback = func(ctx context.Context, err error, local bool) error
 //
 // If fn panics, the call is [Ignored] and the panic continues.
 func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
-	return t.do(ctx, p, fn, fallback, nil)
-}
-
-// do calls fn, or sheds the call. Local counts the calls that this process serves, or is nil.
-func (t *Throttle) do(
-	ctx context.Context, p Priority, fn func(context.Context) error, fallback []Fallback, local *processor.Demand,
-) error {
 	ctx, err := checkArgs(ctx, t, fn != nil)
 	if err != nil {
 		return err
 	}
 	var a attempt
-	err = a.begin(ctx, t, p, local)
+	err = a.begin(ctx, t, p, nil)
 	defer a.endAbandoned()
 	if a.stage == running {
 		if t.hasCallHooks {
@@ -52,13 +41,23 @@ func (t *Throttle) do(
 		}
 		err = a.recordReturn(fn(a.ctx))
 	}
-	if err != nil && len(fallback) > 0 && fallback[0] != nil {
-		if local, ok := a.beginFallback(); ok {
-			err = a.endFallback(fallback[0](a.ctx, err, local))
-		}
+	if err != nil && len(fallback) > 0 {
+		err = a.fallBack(err, fallback[0])
 	}
 	a.finish(err)
 	return err
+}
+
+// fallBack calls the fallback of a call that ended with err, if it has one. It returns the error of the call.
+func (a *attempt) fallBack(err error, fallback Fallback) error {
+	if fallback == nil {
+		return err
+	}
+	local, ok := a.beginFallback()
+	if !ok {
+		return err
+	}
+	return a.endFallback(fallback(a.ctx, err, local))
 }
 
 // Do is [Throttle.Do] for a function that returns a value. A shed call without a fallback returns the zero value.

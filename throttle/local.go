@@ -26,8 +26,27 @@ func (t *Throttle) AdmitLocal(ctx context.Context, p Priority) (Call, error) {
 
 // DoLocal is [Throttle.Do] for work that this process does itself, see [Throttle.AdmitLocal].
 func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
+	ctx, err := checkArgs(ctx, t, fn != nil)
+	if err != nil {
+		return err
+	}
 	t.beginToServe()
-	return t.do(ctx, p, fn, fallback, t.localDemand())
+	var a attempt
+	local := t.localDemand()
+	err = a.begin(ctx, t, p, local)
+	defer a.endAbandoned()
+	if a.stage == running {
+		a.openLocal(local)
+		if t.hasCallHooks {
+			a.callStarted()
+		}
+		err = a.recordReturn(fn(a.ctx))
+	}
+	if err != nil && len(fallback) > 0 {
+		err = a.fallBack(err, fallback[0])
+	}
+	a.finish(err)
+	return err
 }
 
 // beginToServe notes that the throttle serves calls: with Tiered it learns Slow then. See Config.Slow.
@@ -107,7 +126,14 @@ func (a *attempt) enterProcess(local *processor.Demand) error {
 	if !a.shadow {
 		a.throttle.counters[a.stripe].count(localSheds, a.throttle.priorities, a.priority, Accepted, FaultNone)
 	}
-	return a.shed()
+	return a.shed(CauseProcessor)
+}
+
+// openLocal counts a call as open in this process until its end.
+func (a *attempt) openLocal(local *processor.Demand) {
+	if a.local = local; local != nil && !local.Calm() {
+		a.open = local.Begin(int(a.stripe))
+	}
 }
 
 // waitedForProcessor reports whether a call took too long for its caller while calls wait for a processor.

@@ -199,7 +199,7 @@ func (a *attempt) refuse(w *watch, now time.Duration) error {
 		w.totals.refused[a.priority].Add(1)
 	}
 	t.reportPolicy(a.ctx)
-	return a.shed()
+	return a.shed(causeOf(a.decision))
 }
 
 // leave removes the call from the open calls. D is how long it has had no answer.

@@ -51,7 +51,7 @@ type tenants struct {
 
 // asksTenant reports whether the tenant of a call matters. Before the first one whose call is to be shed, none does.
 func (a *attempt) asksTenant(sheds bool) bool {
-	return sheds && a.values != nil || a.throttle.tenants.table.Load() != nil
+	return sheds && a.tenant || a.throttle.tenants.table.Load() != nil
 }
 
 // ofTenant returns the decision for the tenant of a call, from the decision for all calls of a row. The rows
@@ -61,10 +61,7 @@ func (a *attempt) ofTenant(d decision.Packed, row int, now time.Duration, coin u
 	if p == 0 {
 		return d
 	}
-	t, key := a.throttle, ""
-	if a.values != nil {
-		key = a.values.tenant
-	}
+	t, key := a.throttle, TenantFromContext(a.ctx)
 	table := t.tenants.table.Load()
 	if table == nil {
 		if key == "" {
