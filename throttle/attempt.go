@@ -115,20 +115,27 @@ func (a *attempt) maybeShed() error {
 	if !sheds {
 		return nil
 	}
+	if a.decision.Has(onlyShadow | causedTold | causedAbove) {
+		return a.shedSpecially(causeOf(a.decision))
+	}
+	a.row[shedOwn].Add(1)
+	t.decisions.NoteRefused()
+	return a.shed(CauseOwn)
+}
+
+// shedSpecially counts and sheds a call that the window does not count as shed for its own priority.
+func (a *attempt) shedSpecially(cause Cause) error {
 	a.shadow = a.decision.Has(onlyShadow)
-	cause := causeOf(a.decision)
 	switch {
 	case cause == CauseTold:
 		a.countTold()
 		return a.shed(cause)
 	case a.shadow:
 		a.row[shadowed].Add(1)
-	case cause == CauseAbove:
-		a.row[shedAbove].Add(1)
 	default:
-		a.row[shedOwn].Add(1)
+		a.row[shedAbove].Add(1)
 	}
-	t.decisions.NoteRefused()
+	a.throttle.decisions.NoteRefused()
 	return a.shed(cause)
 }
 
