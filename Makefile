@@ -47,6 +47,9 @@ go_test = go run $(GOTESTSUM) --format pkgname --format-hide-empty-pkg $(if $(fi
 # SQLite in Go is translated from C. The race detector makes it ten times slower, and finds nothing there.
 RACE := -race -gcflags=modernc.org/...=-race=false
 
+# A program with the race detector sleeps for a second when it ends: every test binary, and the programs that tests start.
+export GORACE := atexit_sleep_ms=0 $(GORACE)
+
 # Gin without MessagePack, which nothing here uses, and which takes longer to compile than Gin. Tests run go list with it too.
 export GOFLAGS := $(shell go env GOFLAGS) -tags=nomsgpack
 

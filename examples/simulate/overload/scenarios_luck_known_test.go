@@ -44,7 +44,10 @@ func TestBadLuckKnownFigures(t *testing.T) {
 		{scenario: "hiccup5", certain: true, clients: 100, bounds: []bound{{"time_to_admit", 0, 4}}},
 	} {
 		o := Options{Clients: cmp.Or(tt.clients, 23), RejectionCost: 0.25, Certain: tt.certain}
-		f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures
-		within(t, fmt.Sprintf("%s, certain %v, %d clients", tt.scenario, tt.certain, o.Clients), f, tt.bounds...)
+		t.Run(fmt.Sprintf("%s, certain %v, %d clients", tt.scenario, tt.certain, o.Clients), func(t *testing.T) {
+			t.Parallel()
+			f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures
+			within(t, f, tt.bounds...)
+		})
 	}
 }

@@ -34,8 +34,11 @@ func TestSlowAutoKnownFigures(t *testing.T) {
 		{"queue2", 23, []bound{{"goodput", 0.95, 1}, {"success_high", 0.98, 1}, {"fairness", 0.95, 1}}},
 		{"pool5-100", 23, []bound{{"goodput", 0.97, 1}, {"success_high", 0.97, 1}, {"fairness", 0.9, 1}}},
 	} {
-		o := Options{Clients: tt.clients, Settings: Settings{SlowAuto: true}}
-		f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures
-		within(t, fmt.Sprintf("%s, %d clients", tt.scenario, tt.clients), f, tt.bounds...)
+		t.Run(fmt.Sprintf("%s, %d clients", tt.scenario, tt.clients), func(t *testing.T) {
+			t.Parallel()
+			o := Options{Clients: tt.clients, Settings: Settings{SlowAuto: true}}
+			f := play(t, scenario(t, tt.scenario), policy(t, "tiered"), 1, o).Figures
+			within(t, f, tt.bounds...)
+		})
 	}
 }

@@ -14,11 +14,11 @@ type bound struct {
 }
 
 // within checks that the figures of a run are in their bounds.
-func within(t *testing.T, run string, f Figures, bounds ...bound) {
+func within(t *testing.T, f Figures, bounds ...bound) {
 	t.Helper()
 	for _, b := range bounds {
 		if got := f.Values()[slices.Index(FigureNames(), b.figure)]; !(got >= b.low && got <= b.high) {
-			t.Errorf("%s: %s is %.3f, want %v to %v", run, b.figure, got, b.low, b.high)
+			t.Errorf("%s is %.3f, want %v to %v", b.figure, got, b.low, b.high)
 		}
 	}
 }

@@ -23,7 +23,10 @@ func TestTenantsKnownFigures(t *testing.T) {
 		{"tenants-weights", "fair", false, bound{"tenants_worst", 0.95, 1}},
 		{"tenants-weights-local", "fair", false, bound{"tenants_worst", 0.95, 1}},
 	} {
-		f := play(t, scenario(t, tt.scenario), policy(t, tt.policy), 1, Options{Certain: tt.certain}).Figures
-		within(t, tt.scenario+", "+tt.policy, f, tt.bound)
+		t.Run(tt.scenario+", "+tt.policy, func(t *testing.T) {
+			t.Parallel()
+			f := play(t, scenario(t, tt.scenario), policy(t, tt.policy), 1, Options{Certain: tt.certain}).Figures
+			within(t, f, tt.bound)
+		})
 	}
 }
