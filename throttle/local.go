@@ -26,6 +26,7 @@ func (t *Throttle) AdmitLocal(ctx context.Context, p Priority) (Call, error) {
 
 // DoLocal is [Throttle.Do] for work that this process does itself, see [Throttle.AdmitLocal].
 func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
+	// As Do. A function that both call would have nine arguments, and cost each call 3 % more.
 	ctx, err := checkArgs(ctx, t, fn != nil)
 	if err != nil {
 		return err
