@@ -14,6 +14,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
+// raceEnabled says that the race detector is watching.
+const raceEnabled = false
+
 // TestCallsAllocateNothing makes every kind of call to every kind of circuit, with hooks that count.
 // The open circuit is half-open in the end.
 func TestCallsAllocateNothing(t *testing.T) {
@@ -29,9 +32,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 				for kind, k := range keys {
 					for name, call := range freeCalls(t.Context(), m, k) {
 						call()
-						if allocs := testing.AllocsPerRun(1000, call); allocs != 0 {
-							t.Errorf("%s of a circuit that is %s, mode %v: got %v allocations, want 0", name, kind, c.Mode, allocs)
-						}
+						equals(t, testing.AllocsPerRun(1000, call), 0, "%s of a circuit that is %s, mode %v: allocations", name, kind, c.Mode)
 					}
 				}
 				_ = m.Close()
@@ -49,9 +50,7 @@ func TestClassifyingAllocatesNothing(t *testing.T) {
 	c := agent(t, breaker.Config{Classify: none}).Circuit(breaker.Key{ID: "k"})
 	for _, err := range []error{errBoom, context.DeadlineExceeded, throttle.MarkRejected(errBoom)} {
 		failure := func(context.Context) error { return err }
-		if allocs := testing.AllocsPerRun(1000, func() { _ = c.Do(t.Context(), failure) }); allocs != 0 {
-			t.Errorf("%v: got %v allocations, want 0", err, allocs)
-		}
+		equals(t, testing.AllocsPerRun(1000, func() { _ = c.Do(t.Context(), failure) }), 0, "%v: allocations", err)
 	}
 }
 

@@ -3,9 +3,12 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -82,9 +85,7 @@ func TestAContextThatIsOverCountsNothing(t *testing.T) {
 
 func wantNoCalls(t *testing.T, m *breaker.Manager) {
 	t.Helper()
-	if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
-		t.Errorf("got %+v want no calls", got)
-	}
+	equals(t, m.Stats().Calls, [breaker.Disabled + 1]breaker.CallStats{}, "calls")
 }
 
 // TestANilFunctionIsAnError, whatever the context.
@@ -96,4 +97,122 @@ func TestANilFunctionIsAnError(t *testing.T) {
 		}
 	}
 	wantNoCalls(t, m)
+}
+
+func TestAPermitEndsOnce(t *testing.T) {
+	counter := breaker.NewCounter(time.Minute)
+	m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter}))
+	k := breaker.Key{ID: "k"}
+	for _, ends := range [][]func(breaker.Permit){
+		{func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Finish(throttle.Ignored) }},
+		{func(p breaker.Permit) { p.Finish(throttle.Ignored) }, func(p breaker.Permit) { p.Done(errBoom) }},
+	} {
+		p, err := m.Circuit(k).Acquire(t.Context())
+		must(t, err)
+		if p.State() != breaker.Closed {
+			t.Errorf("state %v", p.State())
+		}
+		for _, end := range ends {
+			end(p)
+		}
+		if q, err := m.Circuit(k).Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		} else {
+			p.Done(errBoom) // the ticket may be q's by now
+			q.Finish(throttle.Ignored)
+		}
+	}
+	wantCounted(t, counter, k, "1 failed, 0 succeeded")
+	var none breaker.Permit
+	none.Done(errBoom)
+	none.Finish(throttle.Ignored)
+	if none.State() != breaker.Closed {
+		t.Error("the zero permit has a state")
+	}
+}
+
+// TestLateResults: the result of a call that was admitted before its circuit changed does not count.
+func TestLateResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
+		c := m.Circuit(k)
+		late, err := c.Acquire(t.Context())
+		must(t, err)
+		fails(t, m, k, 10)
+		sample(t, m)
+		time.Sleep(11 * time.Second)
+		late.Done(errBoom)
+		equals(t, m.Stats().LateResults, 1, "late results")
+		sample(t, m)
+		if s := m.Status(k); s.State != breaker.HalfOpen || s.Failures != 0 {
+			t.Errorf("%+v: want half-open, without failures", s)
+		}
+	})
+}
+
+func TestHowCallsCount(t *testing.T) {
+	errMine, errFull := errors.New("mine"), errors.New("full")
+	classify := func(_ context.Context, err error) (throttle.Outcome, bool) {
+		switch {
+		case err == nil, throttle.DefaultClassify(t.Context(), err) == throttle.Rejected && !errors.Is(err, context.DeadlineExceeded):
+			t.Errorf("Classify was asked about %v, which is decided", err)
+			return throttle.Ignored, true
+		case errors.Is(err, throttle.ErrShed):
+			return throttle.Rejected, true
+		case errors.Is(err, errMine):
+			return throttle.Accepted, true
+		case errors.Is(err, errBoom):
+			return throttle.Rejected, true
+		case errors.Is(err, errFull), errors.Is(err, context.Canceled):
+			return throttle.Overloaded, true
+		case errors.Is(err, context.DeadlineExceeded):
+			return throttle.Shed, true
+		}
+		return 0, false
+	}
+	const failed, succeeded, neither = "1 failed, 0 succeeded", "0 failed, 1 succeeded", "0 failed, 0 succeeded"
+	tests := []struct {
+		name     string
+		classify throttle.Classifier
+		err      error
+		want     string
+	}{
+		{"nil", nil, nil, succeeded},
+		{"error", nil, errBoom, failed},
+		{"deadline", nil, context.DeadlineExceeded, failed},
+		{"cancelled", nil, fmt.Errorf("late: %w", context.Canceled), neither},
+		{"shed by a throttle", nil, throttle.ErrShed, neither},
+		{"shed by a breaker", nil, fmt.Errorf("inner: %w", &breaker.ShedError{Reason: breaker.ErrOpen}), neither},
+		{"panicked", nil, throttle.ErrPanicked, neither},
+		{"cancelled, but too late", nil, errors.Join(context.Canceled, context.DeadlineExceeded), failed},
+		{"marked", nil, throttle.MarkRejected(throttle.ErrShed), failed},
+		{"marked as overloaded", nil, throttle.MarkOverloaded(throttle.ErrShed), failed},
+		{"classified, accepted", classify, errMine, succeeded},
+		{"classified, rejected", classify, errBoom, failed},
+		{"classified, overloaded", classify, errFull, failed},
+		{"classified, overloaded, though cancelled", classify, context.Canceled, failed},
+		{"classified, shed, which is no opinion", classify, context.DeadlineExceeded, failed},
+		{"classified, shed by a throttle", classify, fmt.Errorf("inner: %w", throttle.ErrShed), failed},
+		{"classified, nil", classify, nil, succeeded},
+		{"classified, marked", classify, fmt.Errorf("late: %w", throttle.MarkRejected(errMine)), failed},
+		{"classified, no opinion, error", classify, errors.New("other"), failed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			counter := breaker.NewCounter(time.Minute)
+			m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter, Classify: tt.classify}))
+			k := breaker.Key{ID: "k"}
+			wants(t, m.Circuit(k).Do(t.Context(), func(context.Context) error { return tt.err }), tt.err, "Do")
+			wantCounted(t, counter, k, tt.want)
+		})
+	}
+	for outcome, want := range map[throttle.Outcome]string{
+		throttle.Accepted: succeeded, throttle.Rejected: failed, throttle.Overloaded: failed, throttle.Ignored: neither, throttle.Shed: neither,
+	} {
+		counter, k := breaker.NewCounter(time.Minute), breaker.Key{ID: outcome.String()}
+		p, err := agent(t, breaker.Config{Counter: counter}).Circuit(k).Acquire(t.Context())
+		must(t, err)
+		p.Finish(outcome)
+		wantCounted(t, counter, k, want)
+	}
 }

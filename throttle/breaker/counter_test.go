@@ -64,21 +64,6 @@ func TestCounterLosesNothing(t *testing.T) {
 	}
 }
 
-// TestCounterHasRoom for keys that differ in the tenant or in the middle only. A poll returns all of
-// them, although it lets calls in while it reads.
-func TestCounterHasRoom(t *testing.T) {
-	c := breaker.NewCounter(time.Minute)
-	circuits := size(50_000, 50_000, 10_000)
-	for i := range circuits {
-		c.Failure(breaker.Key{Tenant: fmt.Sprint(i), ID: "default"})
-		c.Failure(breaker.Key{ID: fmt.Sprintf("https://%06d.example/webhook", i)})
-	}
-	results, err := c.Poll(t.Context(), breaker.PollQuery{})
-	if n := c.Dropped(); n > 0 || err != nil || len(results) != 2*circuits {
-		t.Errorf("got %d results dropped, %d circuits polled, error %v, want 0, %d and none", n, len(results), err, 2*circuits)
-	}
-}
-
 func ExampleCounter() {
 	c := breaker.NewCounter(time.Minute)
 	for range 10 {

@@ -47,15 +47,11 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 				t.Errorf("%v: is %v: got %v want %v", err, r, got, want)
 			}
 		}
-		if got := throttle.DefaultClassify(t.Context(), err); got != throttle.Ignored {
-			t.Errorf("%v: a throttle: got %v want ignored", err, got)
-		}
+		equals(t, throttle.DefaultClassify(t.Context(), err), throttle.Ignored, "%v: a throttle", err)
 		if got := throttle.FaultOf(err); got != throttle.FaultShed {
 			t.Errorf("%v: got the fault %v want shed", err, got)
 		}
-		if got := backoff.Classify(err); got != backoff.Ignored {
-			t.Errorf("%v: a backoff: got %v want ignored", err, got)
-		}
+		equals(t, backoff.Classify(err), backoff.Ignored, "%v: a backoff", err)
 	}
 	for _, err := range []error{breaker.ErrManagerClosed, breaker.ErrNotLeading} {
 		if errors.Is(err, throttle.ErrShed) {

@@ -33,9 +33,7 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 	if !panics(func() { _ = m.CanExecute(t.Context(), k) }) || !panics(func() { _ = m.Circuit(k).Do(t.Context(), succeeding) }) {
 		t.Error("Shed: got no panic, want it to go up")
 	}
-	if got := m.Stats().Calls[breaker.Disabled].Shed; got != 2 {
-		t.Errorf("shed: got %d want 2", got)
-	}
+	equals(t, m.Stats().Calls[breaker.Disabled].Shed, 2, "shed")
 	if !panics(func() { _ = m.Close() }) || panics(func() { _ = m.Close() }) {
 		t.Error("Closed: got no panic of the first Close, or one of the second, want it to go up once")
 	}
@@ -44,9 +42,7 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 	}) {
 		t.Error("Created: got no panic, want it to go up")
 	}
-	if got := m.Stats().Errors.Of(breaker.HookPanicked); got != 0 {
-		t.Errorf("counted: got %d want 0", got)
-	}
+	equals(t, m.Stats().Errors.Of(breaker.HookPanicked), 0, "counted")
 }
 
 // TestAPanicOfAnotherHookIsCounted, and the change stays: also on the goroutine of a change by hand.
@@ -97,9 +93,7 @@ func TestEventsAreOneShortLine(t *testing.T) {
 		breaker.LeadEvent{Manager: m, Term: 7}:                                                                                             "breaker hooks no longer leads, term 7",
 		breaker.FailureEvent{Manager: m, Failure: breaker.PollFailed, Err: errBoom}:                                                        "breaker hooks: background task failed (poll): boom",
 	} {
-		if got := event.String(); got != want {
-			t.Errorf("got %s\nwant %s", got, want)
-		}
+		equals(t, event.String(), want, "String")
 	}
 }
 

@@ -41,7 +41,5 @@ func TestKeysThatReadAlikeAreApart(t *testing.T) {
 func TestRecordIDsStay(t *testing.T) {
 	id := breaker.Key{Tenant: "acme", ID: "https://acme.example/hooks"}.RecordID()
 	const want = "0178b11a7e9d8e17 in 56"
-	if got := fmt.Sprintf("%x in %d", id[:8], id.Shard()); got != want {
-		t.Errorf("got %s, want %s: the records of every store would be lost", got, want)
-	}
+	equals(t, fmt.Sprintf("%x in %d", id[:8], id.Shard()), want, "the records of every store would be lost")
 }

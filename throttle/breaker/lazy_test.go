@@ -86,9 +86,7 @@ func TestWithoutCallsThereAreNoRounds(t *testing.T) {
 		want := func(what string, n int64) {
 			t.Helper()
 			synctest.Wait()
-			if got := count.Swap(0); got != n {
-				t.Errorf("%s: got %d polls, want %d", what, got, n)
-			}
+			equals(t, count.Swap(0), n, "%s: polls", what)
 		}
 		time.Sleep(time.Hour)
 		want("after New", 1)

@@ -112,9 +112,7 @@ func TestLongPollsKeepTheLease(t *testing.T) {
 		}
 		stop := running(t, agents(t, 3, c)...)
 		time.Sleep(10*time.Minute + time.Second)
-		if n := led.Load(); n != 1 {
-			t.Errorf("got %d changes of the leader, want 1", n)
-		}
+		equals(t, led.Load(), 1, "changes of the leader")
 		if n := polls.Load(); n < 35 {
 			t.Errorf("got %d polls of 15 s in ten minutes, want about 40", n)
 		}

@@ -74,9 +74,7 @@ func TestMachine_steps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
-			if got := round(t, tt.record, tt.polled, tt.at); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			equals(t, round(t, tt.record, tt.polled, tt.at), tt.want, "round")
 		})
 	}
 }

@@ -153,9 +153,7 @@ func TestWhatDidNotComeFromNewAnswersWithAnError(t *testing.T) {
 					t.Errorf("%s Manager, %s: %s: got %v want an error that is no shed", name, whose, what, err)
 				}
 			}
-			if got := c.Status(); got != (breaker.Status{Key: c.Key()}) {
-				t.Errorf("%s Manager, %s: Status: got %+v want nothing", name, whose, got)
-			}
+			equals(t, c.Status(), (breaker.Status{Key: c.Key()}), "%s Manager, %s: Status", name, whose)
 		}
 		if err := m.Run(t.Context()); err == nil {
 			t.Errorf("%s Manager: Run: got nil want an error", name)

@@ -154,9 +154,7 @@ func TestADeafNotifierIsNotCrowded(t *testing.T) {
 		notify := func(context.Context, breaker.Event) error { inside.Add(1); <-deaf; return nil }
 		running(t, agent(t, breaker.Config{Notify: notify, Poll: failingAll(100)}))
 		time.Sleep(10 * time.Minute)
-		if n := inside.Load(); n != 64 {
-			t.Errorf("got %d notifications that hang after ten minutes, want 64", n)
-		}
+		equals(t, inside.Load(), 64, "notifications that hang after ten minutes")
 		close(deaf)
 	})
 }

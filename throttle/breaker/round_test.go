@@ -90,9 +90,7 @@ func TestPollsDoNotPileUp(t *testing.T) {
 		stop := running(t, agent(t, breaker.Config{Poll: poll}))
 		time.Sleep(10 * time.Minute)
 		stop()
-		if n := most.Load(); n != 1 {
-			t.Errorf("got %d polls at once, want 1", n)
-		}
+		equals(t, most.Load(), 1, "polls at once")
 		time.Sleep(time.Minute)
 	})
 }
@@ -142,12 +140,8 @@ func TestCountsThatAreNone(t *testing.T) {
 		sense := breaker.Key{ID: string(rune('a' + i))}
 		counts[nonsense], counts[sense] = bad, breaker.PollResult{Failures: 20}
 		sample(t, m)
-		if got := m.Status(nonsense).State; got != breaker.Closed {
-			t.Errorf("%v: got state %v, want closed", bad, got)
-		}
-		if got := m.Status(sense).State; got != breaker.Open {
-			t.Errorf("beside %v: got state %v, want open", bad, got)
-		}
+		equals(t, m.Status(nonsense).State, breaker.Closed, "%+v", bad)
+		equals(t, m.Status(sense).State, breaker.Open, "beside %+v", bad)
 		if got := m.Stats().Errors.Of(breaker.CountsInvalid); got != uint64(i+1) {
 			t.Errorf("%v: got %d reported, want %d", bad, got, i+1)
 		}

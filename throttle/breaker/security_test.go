@@ -1,9 +1,7 @@
 package breaker_test
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -13,24 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
-
-// TestStrangersKeysMakeNoCircuits decides about unknown keys and makes calls with them: without failures the store keeps nothing.
-func TestStrangersKeysMakeNoCircuits(t *testing.T) {
-	store := breaker.NewMemoryStore()
-	m := agent(t, breaker.Config{Name: "webhooks", Store: store})
-	for i := range 2000 {
-		k := breaker.Key{Tenant: fmt.Sprint(i), ID: strings.Repeat("x", i)}
-		must(t, m.CanExecute(t.Context(), k))
-		must(t, m.Circuit(k).Do(t.Context(), succeeding))
-	}
-	sample(t, m)
-	if got := len(m.List()); got != 0 {
-		t.Errorf("got %d circuits want none", got)
-	}
-	if v, err := store.Versions(t.Context()); err != nil || v.Shards != [breakerstore.NumShards]breakerstore.Version{} {
-		t.Errorf("got something in the store, %v, want nothing written", err)
-	}
-}
 
 // TestHostileRecords has a hostile writer in the store. No record makes a manager panic or hang, and no circuit is open for longer
 // than the settings let any be, unless it is disabled or forced, which the store is there to say.
@@ -57,25 +37,6 @@ func TestHostileRecords(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestGarbageInTheStoreIsToldOnce and is no line of the log's own.
-func TestGarbageInTheStoreIsToldOnce(t *testing.T) {
-	var out bytes.Buffer
-	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "k"}
-	m := agent(t, breaker.Config{Name: "a\nb", Store: store, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))})
-	for _, garbage := range []string{
-		"\nlevel=ERROR msg=owned", strings.Repeat("[", 1<<20), `{"v":1,"state":"\nlevel=ERROR"}`, `{"v":1e99}`, `{"v":1,"id":"other","state":"open"}`, "null",
-	} {
-		put(t, store, k, garbage)
-		_ = m.Refresh(t.Context())
-		if err := m.CanExecute(t.Context(), k); err != nil {
-			t.Errorf("%.40q: got %v want the circuit closed", garbage, err)
-		}
-	}
-	if lines := strings.Count(out.String(), "\n"); lines != 1 || strings.Contains(out.String(), "\nlevel=ERROR") || out.Len() > 1000 {
-		t.Errorf("got %d lines of %d bytes want one:\n%.2000s", lines, out.Len(), out.String())
 	}
 }
 

@@ -35,6 +35,14 @@ func wants(t testing.TB, got, want error, when string, args ...any) {
 	}
 }
 
+// equals checks a value.
+func equals[T comparable](t testing.TB, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
+}
+
 // wantState checks the state of a circuit.
 func wantState(t testing.TB, m *breaker.Manager, k breaker.Key, want breaker.State, when string) {
 	t.Helper()

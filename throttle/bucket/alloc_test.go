@@ -30,11 +30,7 @@ func TestAllocations(t *testing.T) {
 		"Take, nil":      func() { _ = full.Take(none, "k", 1) },
 		"Wait":           func() { _ = full.Wait(ctx, "k", 1) },
 	} {
-		if got := testing.AllocsPerRun(1000, call); got != 0 {
-			t.Errorf("%s: got %v allocations want none", name, got)
-		}
+		equals(t, testing.AllocsPerRun(1000, call), 0, "%s: allocations", name)
 	}
-	if got := testing.AllocsPerRun(1000, func() { _ = empty.Take(ctx, "k", 1) }); got != 1 {
-		t.Errorf("Take, denied: got %v allocations want the error", got)
-	}
+	equals(t, testing.AllocsPerRun(1000, func() { _ = empty.Take(ctx, "k", 1) }), 1, "Take, denied: allocations")
 }

@@ -38,9 +38,7 @@ func TestBatcher_SharesStoreCalls(t *testing.T) {
 				t.Errorf("request %d: got %+v want the first %d granted, and the others denied for an hour", i, d, capacity)
 			}
 		}
-		if calls := store.calls.Load(); calls != 2 {
-			t.Errorf("got %d calls want 2", calls)
-		}
+		equals(t, store.calls.Load(), 2, "calls")
 	})
 }
 

@@ -16,7 +16,11 @@ import (
 )
 
 // many is a remote store that takes many requests in one call.
-type many struct{ *remote }
+type many struct {
+	*remote
+
+	change func(rs []store.Request, answers []store.Answer) // if not nil
+}
 
 func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
 	answers := make([]store.Answer, len(rs))
@@ -27,19 +31,9 @@ func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
 			answers[i+1].Decision, answers[i+1].Err = m.Store.Take(ctx, rs[i+1])
 		}
 	}
-	return answers
-}
-
-// changed changes the answers of TakeMany.
-type changed struct {
-	many
-
-	change func(rs []store.Request, answers []store.Answer)
-}
-
-func (c changed) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	answers := c.many.TakeMany(ctx, rs)
-	c.change(rs, answers)
+	if m.change != nil {
+		m.change(rs, answers)
+	}
 	return answers
 }
 
@@ -51,7 +45,7 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, gate := newRemote(), make(chan struct{})
 			r.set(gate, nil)
-			l := limiter(t, bucket.Config{Store: many{r}, MaxCalls: maxCalls, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
+			l := limiter(t, bucket.Config{Store: many{remote: r}, MaxCalls: maxCalls, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
 			var all sync.WaitGroup
 			for i := range 60 {
 				all.Go(func() {
@@ -78,7 +72,7 @@ func TestCall_MaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRemote()
 		r.set(make(chan struct{}), nil)
-		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.PerSecond(1), MaxCalls: 2})
+		l := limiter(t, bucket.Config{Store: many{remote: r}, Limit: bucket.PerSecond(1), MaxCalls: 2})
 		var all sync.WaitGroup
 		var atOnce atomic.Int64
 		for i := range 9000 {
@@ -96,9 +90,7 @@ func TestCall_MaxWaiting(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := atOnce.Load(); n != 9000-8192-2 {
-			t.Errorf("%d were decided at once, want all but the 8192 that wait and 2 that are in flight", n)
-		}
+		equals(t, atOnce.Load(), 9000-8192-2, "decided at once")
 		time.Sleep(time.Second)
 	})
 }
@@ -109,7 +101,7 @@ func TestCall_WaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.PerSecond(5), MaxCalls: 2, OnFailure: bucket.FailClosed})
+		l := limiter(t, bucket.Config{Store: many{remote: r}, Limit: bucket.PerSecond(5), MaxCalls: 2, OnFailure: bucket.FailClosed})
 		var all sync.WaitGroup
 		decide := func(key string, want time.Duration) {
 			all.Go(func() {
@@ -138,7 +130,7 @@ func TestCall_SomeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, gate := newRemote(), make(chan struct{})
 		r.set(gate, nil)
-		s := changed{many{r}, func(rs []store.Request, answers []store.Answer) {
+		s := many{r, func(rs []store.Request, answers []store.Answer) {
 			for i, r := range rs {
 				switch r.Key {
 				case "error":
@@ -175,7 +167,7 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 		least, most int64         // decisions of the policy; how many callers are served at once depends on the scheduler
 	}{"answers": {time.Hour, 0, 0}, "stops": {300 * time.Millisecond, 100, 2000 - 128*3}} {
 		bubble(t, name, func(t *testing.T) {
-			s := slowMany{many: many{newRemote()}, until: time.Now().Add(c.stops)}
+			s := slowMany{many: many{remote: newRemote()}, until: time.Now().Add(c.stops)}
 			l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1})
 			var all sync.WaitGroup
 			var byPolicy atomic.Int64
@@ -220,7 +212,7 @@ func TestCall_NotSent(t *testing.T) {
 			r, gate := newRemote(), make(chan struct{})
 			r.set(gate, nil)
 			var calls atomic.Int64
-			s := changed{many{r}, func(rs []store.Request, answers []store.Answer) {
+			s := many{r, func(rs []store.Request, answers []store.Answer) {
 				if calls.Add(1) <= failures {
 					copy(answers, slices.Repeat([]store.Answer{{Err: store.ErrNotSent}}, len(rs)))
 				}

@@ -69,10 +69,9 @@
 //
 //	take.go        Take, Decide and the other methods that do not wait
 //	wait.go        Wait; queue.go and queueserve.go have the queue of each key
-//	memorystore.go a store in memory decides here; memorybucket.go and memoryshard.go are its parts
+//	memorystore.go a store in memory decides here; memoryshard.go has its buckets
 //	store.go       a remote store: what goes to it, and the policy if it does not decide
-//	part.go        the part of the store with the key, and the state of the key
-//	line.go        the batch that a request joins or begins, and the line in which batches wait
+//	part.go        the part of the store with the key: the batch that a request joins or begins, and their line
 //	batch.go       one request to the store, for one or more callers, who wait for it or leave
 //	call.go        calls of the store for one batch, or for all that wait
 //	lease.go       tokens that were fetched ahead

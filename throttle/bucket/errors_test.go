@@ -51,9 +51,7 @@ func TestErrors(t *testing.T) {
 		if errors.Is(tt.err, throttle.ErrShed) != tt.shed || (outcome == throttle.Ignored) != tt.shed || (fault == throttle.FaultShed) != tt.shed {
 			t.Errorf("%s: got %v and %v want shed: %v", tt.name, outcome, fault, tt.shed)
 		}
-		if got := backoff.Classify(tt.err) == backoff.Ignored; got != tt.shed {
-			t.Errorf("%s: a backoff ignores it: got %v want %v", tt.name, got, tt.shed)
-		}
+		equals(t, backoff.Classify(tt.err) == backoff.Ignored, tt.shed, "%s: a backoff ignores it", tt.name)
 	}
 	err := lost.Take(t.Context(), "k", 1)
 	if why := errors.Unwrap(err); why == nil || err.Error() != "bucket: the store gave no answer: "+why.Error() {

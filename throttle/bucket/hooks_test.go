@@ -62,12 +62,8 @@ func TestHooks(t *testing.T) {
 			}
 			hurried, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			if err := l.Wait(hurried, "k", 2); !errors.Is(err, bucket.ErrDenied) {
-				t.Errorf("a wait with too short a deadline: %v", err)
-			}
-			if err := l.Wait(ctx, "k", 1); err != nil {
-				t.Error(err)
-			}
+			wants(t, l.Wait(hurried, "k", 2), bucket.ErrDenied, "a wait with too short a deadline")
+			wants(t, l.Wait(ctx, "k", 1), nil, "a wait without a deadline")
 			_ = l.Close()
 			_ = l.Close()
 			wantDenied := []bucket.DenialEvent{
@@ -158,9 +154,7 @@ func TestHooks_PanicOfStoreCalled(t *testing.T) {
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
-					if err := ask(l); err != nil {
-						t.Errorf("got %v want nil", err)
-					}
+					wants(t, ask(l), nil, "a caller")
 				})
 				synctest.Wait()
 			}
@@ -178,9 +172,7 @@ func TestHooks_PanicOfStoreCalled(t *testing.T) {
 func TestHooks_PanicPropagatesToTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := limiter(t, bucket.Config{Limit: bucket.Per(5, time.Hour), Hooks: panicking()})
-		if err := memory.Take(t.Context(), "k", 5); err != nil {
-			t.Fatal(err)
-		}
+		must(t, memory.Take(t.Context(), "k", 5))
 		hurried, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for _, tt := range []struct {
@@ -191,9 +183,7 @@ func TestHooks_PanicPropagatesToTheCaller(t *testing.T) {
 			{"denied in line", "denied", func() { _ = memory.Wait(hurried, "k", 1) }},
 			{"waited", "waited", func() { _ = memory.Wait(t.Context(), "k", 1) }},
 		} {
-			if got := caught(tt.do); got != tt.want {
-				t.Errorf("%s: got %v want %s", tt.name, got, tt.want)
-			}
+			equals(t, caught(tt.do), any(tt.want), "%s", tt.name)
 		}
 		if s := memory.Stats(); s.Waiting != 0 || s.HookPanics != 0 {
 			t.Errorf("got %+v want no waiter, and no panic counted", s)
@@ -210,9 +200,7 @@ func TestHooks_CallTheLimiter(t *testing.T) {
 			told.Add(1)
 			_ = l.Stats()
 			_ = l.SetLimit(bucket.PerSecond(2))
-			if err := errors.Join(l.Return(context.Background(), "k", 1), l.Reset(context.Background(), "other")); err != nil {
-				t.Errorf("called back: got %v want nil", err)
-			}
+			wants(t, errors.Join(l.Return(context.Background(), "k", 1), l.Reset(context.Background(), "other")), nil, "called back")
 		}
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{
 			StoreCalled: func(_ context.Context, e bucket.StoreEvent) { called(e.Limiter) },
@@ -226,9 +214,7 @@ func TestHooks_CallTheLimiter(t *testing.T) {
 		for range 8 {
 			_, _ = l.DecideN(t.Context(), "k", 1)
 		}
-		if err := l.Wait(t.Context(), "k", 1); err != nil {
-			t.Errorf("Wait: got %v want nil", err)
-		}
+		wants(t, l.Wait(t.Context(), "k", 1), nil, "Wait")
 		if told.Load() < 10 {
 			t.Errorf("told %d times", told.Load())
 		}
@@ -270,9 +256,7 @@ func TestText(t *testing.T) {
 		`9 per 1m0s, fixed`:    bucket.Limit{Capacity: 9, Period: time.Minute, Algorithm: bucket.Fixed},
 		`no limit set`:         bucket.Limit{},
 	} {
-		if got := value.String(); got != want {
-			t.Errorf("got %q want %q", got, want)
-		}
+		equals(t, value.String(), want, "String")
 	}
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

@@ -65,9 +65,7 @@ func TestLease_IsGivenBack(t *testing.T) {
 				_ = l.Close()
 			}
 			synctest.Wait()
-			if got := left(t, l); got != 997 {
-				t.Errorf("%d left after, want 997", got)
-			}
+			equals(t, left(t, l), 997, "left after")
 			for range 2 {
 				if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
 					t.Errorf("later: %+v, %v", d, err)
@@ -170,9 +168,7 @@ func TestLease_EndedContext(t *testing.T) {
 				t.Errorf("got %+v, %v want the lease's", d, err)
 			}
 		}
-		if calls := store.calls.Load(); calls != 1 {
-			t.Errorf("got %d calls want 1", calls)
-		}
+		equals(t, store.calls.Load(), 1, "calls")
 	})
 }
 
@@ -187,9 +183,7 @@ func TestLease_AfterClose(t *testing.T) {
 		_ = l.Close()
 		close(gate)
 		synctest.Wait()
-		if got := left(t, l); got != 999 {
-			t.Errorf("got %d left want 999: one is used, and ten came too late to be kept", got)
-		}
+		equals(t, left(t, l), 999, "left (one is used, and ten came too late to be kept)")
 		for i := range int64(3) {
 			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 998-i {
 				t.Errorf("got %+v, %v and %d left want the store's, and nothing ahead", d, err, left(t, l))
@@ -238,9 +232,7 @@ func TestLease_Renewed(t *testing.T) {
 		_, _ = l.DecideAtMost(t.Context(), "k", 1000) // of the store: all
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if got := left(t, l); got != 8 {
-			t.Errorf("got %d left want seven of the lease, and the one that came in the last millisecond", got)
-		}
+		equals(t, left(t, l), 8, "left of the lease, and of the last millisecond")
 		time.Sleep(time.Second)
 		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 989 {
 			t.Errorf("got %+v, %v and %d left want 989: a whole lease is fetched anew", d, err, left(t, l))

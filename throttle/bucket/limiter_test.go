@@ -5,11 +5,14 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func TestNew_Errors(t *testing.T) {
@@ -17,8 +20,10 @@ func TestNew_Errors(t *testing.T) {
 	tests := []struct {
 		name string
 		c    bucket.Config
-		want string // "" is none
+		want string // in the error, or all of it if it begins with the package; "" is none
 	}{
+		{"empty", bucket.Config{}, "bucket: Config.Name is missing: want 1 to 255 bytes\nbucket: Config.Limit is missing: want a rate, such as bucket.PerSecond(10)"},
+		{"capacity", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: -1}}, "bucket: Limit.Capacity is -1: want 1 or more"},
 		{"least", bucket.Config{Name: "x", Limit: good}, ""},
 		{"long name", bucket.Config{Name: strings.Repeat("x", 300), Limit: good}, `x"... (300 bytes): want 1 to 255 bytes`},
 		{"none per second", bucket.Config{Name: "x", Limit: bucket.PerSecond(0).WithBurst(5)}, "Limit.Refill is 0: want 1 or more"},
@@ -51,22 +56,10 @@ func TestNew_Errors(t *testing.T) {
 				t.Errorf("got %v, want none", err)
 			case tt.want != "" && (err == nil || l != nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("got %v, %v\nwant %s", l, err, tt.want)
+			case strings.HasPrefix(tt.want, "bucket: ") && err.Error() != tt.want:
+				t.Errorf("got %v\nwant %s, and nothing about fields with defaults", err, tt.want)
 			}
 		})
-	}
-}
-
-// TestNew_NamesMissingFieldsOnly checks that an empty Config has two errors, and none about fields
-// with defaults.
-func TestNew_NamesMissingFieldsOnly(t *testing.T) {
-	_, err := bucket.New(bucket.Config{})
-	want := "bucket: Config.Name is missing: want 1 to 255 bytes\nbucket: Config.Limit is missing: want a rate, such as bucket.PerSecond(10)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v\nwant %s", err, want)
-	}
-	_, err = bucket.New(bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: -1}})
-	if want := "bucket: Limit.Capacity is -1: want 1 or more"; err == nil || err.Error() != want {
-		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
@@ -87,9 +80,7 @@ func TestLimiter_ChangesLimits(t *testing.T) {
 		if err := l.SetLimit(bucket.Limit{Capacity: -5}); err == nil {
 			t.Error("a bad limit was taken")
 		}
-		if err := l.SetLimit(bucket.PerSecond(20)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.SetLimit(bucket.PerSecond(20)))
 		time.Sleep(10 * time.Second)
 		if a, b := takes("poor"), takes("rich"); a != 20 || b != 100 {
 			t.Errorf("got %d, %d, want 20, 100", a, b)
@@ -111,4 +102,73 @@ func TestLimiter_NilOrZero(t *testing.T) {
 			t.Errorf("%s: got %q and %+v want nothing", name, l.Name(), s)
 		}
 	}
+}
+
+// TestLimiter_PanicOfLimitForInWait checks that the panic propagates to each waiter, and that the
+// queue works afterwards.
+func TestLimiter_PanicOfLimitForInWait(t *testing.T) {
+	for name, store := range map[string]store.Store{"in memory": nil, "elsewhere": newRemote()} {
+		bubble(t, name, func(t *testing.T) {
+			var hot atomic.Bool
+			var told atomic.Int64
+			l := limiter(t, bucket.Config{
+				Store: store, Limit: bucket.Every(time.Minute),
+				LimitFor: func(string) bucket.Limit {
+					if hot.Load() {
+						panic("limit")
+					}
+					return bucket.Limit{}
+				},
+				Hooks: bucket.Hooks{Waited: func(_ context.Context, e bucket.WaitEvent) {
+					if told.Add(1); hot.Load() && (e.Err == nil || e.Err.Error() != "bucket: panic of Config.LimitFor: limit") {
+						t.Errorf("Waited: got %v want the panic", e.Err)
+					}
+				}},
+			})
+			_, _ = l.Decide(t.Context(), "k")
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if got := caught(func() { _ = l.Wait(t.Context(), "k", 1) }); got != "limit" {
+						t.Errorf("Wait: got panic %v want limit", got)
+					}
+				})
+			}
+			synctest.Wait()
+			hot.Store(true)
+			time.Sleep(time.Minute)
+			all.Wait()
+			hot.Store(false)
+			if s := l.Stats(); s.Waiting != 0 || s.HookPanics != 0 || told.Load() != 3 {
+				t.Errorf("got %+v, %d told want no caller waiting, three hooks called", s, told.Load())
+			}
+			wants(t, l.Wait(t.Context(), "k", 1), nil, "the next")
+		})
+	}
+}
+
+// TestLimiter_PanicOfLimitForAfterALateAnswer checks that the panic is counted, and not as a
+// failure of the store.
+func TestLimiter_PanicOfLimitForAfterALateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hot, thaw := atomic.Bool{}, make(chan struct{})
+		l := limiter(t, bucket.Config{Store: slow(bucket.NewMemoryStore(), thaw), Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
+			if hot.Load() {
+				panic("limit")
+			}
+			return bucket.Limit{}
+		}})
+		for range 3 {
+			_, _ = l.DecideN(t.Context(), "k", 1)
+		}
+		hot.Store(true)
+		close(thaw)
+		synctest.Wait()
+		if s := l.Stats(); s.HookPanics != 1 {
+			t.Errorf("got %+v want one panic", s)
+		}
+		if got := caught(func() { _ = l.Return(t.Context(), "k", 1) }); got != "limit" {
+			t.Errorf("Return: got panic %v want limit", got)
+		}
+	})
 }

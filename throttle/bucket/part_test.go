@@ -157,9 +157,7 @@ func TestPart_MaxCalls(t *testing.T) {
 		}
 		time.Sleep(25 * time.Millisecond)
 		synctest.Wait()
-		if half := after(25 * time.Millisecond); half != 512 {
-			t.Errorf("%d failed after half of the timeout, want 512", half)
-		}
+		equals(t, after(25*time.Millisecond), 512, "failed after half of the timeout")
 		decide(30)
 		close(gate)
 		slow.set(nil, nil)
@@ -179,7 +177,7 @@ func TestDeadline_BelowTheTimeout(t *testing.T) {
 	}{
 		{"alone", func(r *remote) store.Store { return r }},
 		{"prompt", func(r *remote) store.Store { return cancelable{r} }},
-		{"many", func(r *remote) store.Store { return many{r} }},
+		{"many", func(r *remote) store.Store { return many{remote: r} }},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			hung := newRemote()

@@ -173,9 +173,7 @@ func TestQueue_ErrorOfAWaiterThatHasLeft(t *testing.T) {
 		both.Go(func() { _ = l.Wait(ctx, "k", 50) })
 		time.Sleep(time.Millisecond)
 		both.Go(func() {
-			if err := l.Wait(t.Context(), "k", 1); err != nil {
-				t.Errorf("got %v want a token", err)
-			}
+			wants(t, l.Wait(t.Context(), "k", 1), nil, "a token")
 		})
 		both.Wait()
 	})
@@ -220,9 +218,7 @@ func TestQueue_Rechecks(t *testing.T) {
 			_, _ = l.DecideN(t.Context(), "k", 5)
 			begun := time.Now()
 			time.AfterFunc(time.Second, func() {
-				if err := bring(l); err != nil {
-					t.Error(err)
-				}
+				wants(t, bring(l), nil, "%s", name)
 			})
 			if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > 2*time.Second {
 				t.Errorf("%s after a second: got %v after %v want a token within two", name, err, time.Since(begun))
@@ -238,9 +234,7 @@ func TestWait_DeniesALateWaiterOfAPolicy(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.LocalShare})
 		store.set(nil, errDown)
-		if err := l.Take(t.Context(), "k", 1); err != nil { // the share
-			t.Fatal(err)
-		}
+		must(t, l.Take(t.Context(), "k", 1))
 		wait := func(patience time.Duration) (time.Duration, error) {
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -282,15 +276,9 @@ func TestQueue_LimitBelowARequest(t *testing.T) {
 		synctest.Wait()
 		go func() { second <- l.Wait(t.Context(), "k", 3) }()
 		synctest.Wait()
-		if err := l.SetLimit(bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-first; !errors.Is(err, bucket.ErrExceedsCapacity) {
-			t.Errorf("five of a bucket that holds four: got %v want ErrExceedsCapacity", err)
-		}
-		if err := <-second; err != nil {
-			t.Errorf("three of it: got %v want none", err)
-		}
+		must(t, l.SetLimit(bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}))
+		wants(t, <-first, bucket.ErrExceedsCapacity, "five of a bucket that holds four")
+		wants(t, <-second, nil, "three of it")
 	})
 }
 
@@ -363,4 +351,45 @@ func TestQueue_LeavingLosesNoTokens(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWait_LargeBesideAnotherProcess checks that a caller that waits for ten tokens gets its part beside
+// another process whose callers take each single token, and that a caller who is alone makes few calls.
+func TestWait_LargeBesideAnotherProcess(t *testing.T) {
+	for name, c := range map[string]struct {
+		others        int
+		least, most   int64 // tokens of the large caller in 20 s
+		callsForToken float64
+	}{"beside": {8, 100, 700, 4}, "alone": {0, 830, 840, 0.21}} {
+		bubble(t, name, func(t *testing.T) {
+			limit, shared := bucket.PerSecond(40), bucket.NewMemoryStore()
+			large, small := &remote{Store: shared}, &remote{Store: shared}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			var all sync.WaitGroup
+			wait := func(s *remote, n int64, got *atomic.Int64, callers int) {
+				l := limiter(t, bucket.Config{Store: s, Limit: limit})
+				for range callers {
+					all.Go(func() {
+						for l.Wait(ctx, "key", n) == nil {
+							got.Add(n)
+						}
+					})
+				}
+			}
+			var tens, ones atomic.Int64
+			wait(large, 10, &tens, 1)
+			wait(small, 1, &ones, c.others)
+			all.Wait()
+			if n := tens.Load(); n < c.least || n > c.most {
+				t.Errorf("the large caller got %d tokens, want %d to %d", n, c.least, c.most)
+			}
+			if n := tens.Load() + ones.Load(); n > 840 {
+				t.Errorf("%d tokens in all, want at most 840", n)
+			}
+			if calls := float64(large.calls.Load()) / float64(tens.Load()); calls > c.callsForToken {
+				t.Errorf("%.2f store calls for each token, want at most %.2f", calls, c.callsForToken)
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,9 +71,7 @@ func TestRecipe_Wait(t *testing.T) {
 			t.Errorf("got error %v, and a call about %q", err, called)
 		}
 		cancel()
-		if err := waitFor(ctx, geocode); !errors.Is(err, context.Canceled) {
-			t.Errorf("after the end: got %v want context.Canceled", err)
-		}
+		wants(t, waitFor(ctx, geocode), context.Canceled, "after the end")
 	})
 }
 
@@ -115,4 +114,48 @@ func ExampleMiddleware() {
 	// ann 200 "api";r=0;t=3600 ""
 	// ann 429 "api";r=0;t=3600 "3600"
 	// bob 200 "api";r=1;t=3600 ""
+}
+
+// The code of docs/coming-from.md, and the test that runs it.
+
+// perCustomer replaces a map of x/time/rate limiters.
+func perCustomer(served http.Handler) http.Handler {
+	l := bucket.Must(bucket.New(bucket.Config{
+		Name:  "api",
+		Limit: bucket.PerSecond(10).WithBurst(20),
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d, err := l.Decide(r.Context(), customerOf(r)) // a bucket for each customer; full buckets are removed
+		if err != nil || !d.Allowed {
+			w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfter/time.Second)+1))
+			http.Error(w, "slow down", http.StatusTooManyRequests)
+			return
+		}
+		served.ServeHTTP(w, r)
+	})
+}
+
+// customerOf returns the customer of a request. It stands for your authentication.
+func customerOf(r *http.Request) string { return r.URL.Query().Get("customer") }
+
+func TestEachCustomerHasABucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := perCustomer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		for customer, want := range map[string]int{"ann": 5, "bob": 0} { // of whom ann asks for 25 and bob for one
+			denied := 0
+			for range 1 + 24*min(want, 1) {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?customer="+customer, nil))
+				if w.Code == http.StatusTooManyRequests {
+					denied++
+				}
+				if got := w.Header().Get("Retry-After"); (w.Code != http.StatusOK) != (got == "1") {
+					t.Errorf("%s: got %d with Retry-After %q want 1 with a denial only", customer, w.Code, got)
+				}
+			}
+			if denied != want {
+				t.Errorf("%s: got %d denials want %d", customer, denied, want)
+			}
+		}
+	})
 }

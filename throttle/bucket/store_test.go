@@ -177,22 +177,14 @@ func TestStore_InvalidDecision(t *testing.T) {
 			closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
 			open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailOpen})
 			for range 10 {
-				if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
-					t.Fatalf("FailClosed, Wait: got %v want %v", err, bucket.ErrStore)
-				}
-				if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
-					t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
-				}
+				wants(t, closed.Wait(t.Context(), "k", 2), bucket.ErrStore, "FailClosed, Wait")
+				wants(t, closed.Take(t.Context(), "k", 2), bucket.ErrStore, "FailClosed, Take")
 				if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.SourcePolicy {
 					t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
 				}
-				if err := open.Wait(t.Context(), "k", 2); err != nil {
-					t.Fatalf("FailOpen, Wait: got %v want nil", err)
-				}
+				wants(t, open.Wait(t.Context(), "k", 2), nil, "FailOpen, Wait")
 			}
-			if got := calls.Load(); got != 20 {
-				t.Errorf("got %d questions want ten of each limiter", got)
-			}
+			equals(t, calls.Load(), 20, "questions")
 		})
 	}
 }
@@ -233,31 +225,21 @@ func TestReset(t *testing.T) {
 			l := limiter(t, c)
 			_, _ = l.DecideN(t.Context(), "other", 50)
 			_, _ = l.DecideN(t.Context(), "k", 50)
-			if err := l.Take(t.Context(), "k", 1); !errors.Is(err, bucket.ErrDenied) {
-				t.Fatalf("an empty bucket: got %v", err)
-			}
+			wants(t, l.Take(t.Context(), "k", 1), bucket.ErrDenied, "an empty bucket")
 			var want error // what Reset returns
 			if name == "local share" {
 				want = bucket.ErrStore // has not done it, but the share is filled
 			}
-			if err := l.Reset(t.Context(), "k"); !errors.Is(err, want) {
-				t.Fatalf("Reset: got %v want %v", err, want)
-			}
-			if err := l.Take(t.Context(), "k", 1); err != nil {
-				t.Errorf("one of a bucket that was filled: got %v", err)
-			}
+			wants(t, l.Reset(t.Context(), "k"), want, "Reset")
+			wants(t, l.Take(t.Context(), "k", 1), nil, "one of a bucket that was filled")
 			if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining < 40 {
 				t.Errorf("a bucket that was filled: got %+v, %v", d, err)
 			}
-			if err := l.Take(t.Context(), "other", 1); !errors.Is(err, bucket.ErrDenied) {
-				t.Errorf("another bucket: got %v want it denied", err)
-			}
+			wants(t, l.Take(t.Context(), "other", 1), bucket.ErrDenied, "another bucket")
 			begun, served := time.Now(), make(chan error, 1)
 			go func() { served <- l.Wait(context.Background(), "other", 1) }()
 			synctest.Wait()
-			if err := l.Reset(t.Context(), "other"); !errors.Is(err, want) {
-				t.Errorf("Reset: got %v want %v", err, want)
-			}
+			wants(t, l.Reset(t.Context(), "other"), want, "Reset")
 			if err := <-served; err != nil || time.Since(begun) > 0 {
 				t.Errorf("a waiter: got %v after %v", err, time.Since(begun))
 			}
@@ -268,4 +250,71 @@ func TestReset(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cold is a store that must be warmed, and that has a bad setting.
+type cold struct {
+	*remote
+	warmed int
+}
+
+func (c *cold) Warm(context.Context) error { c.warmed++; return c.err }
+
+func (c *cold) Check() error { return errDown }
+
+func TestWarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &cold{remote: newRemote()}
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(1)})
+		if err := l.Warm(t.Context()); err != nil || s.warmed != 1 || s.calls.Load() != 0 {
+			t.Errorf("got %v, warmed %d times, %d calls", err, s.warmed, s.calls.Load())
+		}
+		s.set(nil, errDown)
+		if err := l.Warm(t.Context()); !errors.Is(err, bucket.ErrStore) || !errors.Is(err, errDown) {
+			t.Errorf("a store that fails: %v", err)
+		}
+		plain := newRemote()
+		l = limiter(t, bucket.Config{Store: plain, Limit: bucket.PerSecond(1)})
+		if err := l.Warm(t.Context()); err != nil || plain.calls.Load() != 1 {
+			t.Errorf("a store without Warm: %v, %d calls, want one", err, plain.calls.Load())
+		}
+		if d, err := l.Decide(t.Context(), ""); err != nil || !d.Allowed {
+			t.Errorf("after Warm: %+v, %v, want a full bucket", d, err)
+		}
+		plain.set(make(chan struct{}), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wants(t, l.Warm(ctx), context.DeadlineExceeded, "a store that hangs")
+		wants(t, limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}).Warm(t.Context()), nil, "a store in memory")
+		if err := (*bucket.Limiter)(nil).Warm(t.Context()); err == nil {
+			t.Error("a nil limiter: no error")
+		}
+	})
+}
+
+// TestHooks_Warned checks that a bad setting is reported once, and that a panic of the hook is
+// counted.
+func TestHooks_Warned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h heard
+		l := limiter(t, bucket.Config{Store: &cold{remote: newRemote()}, Limit: bucket.PerSecond(9), Hooks: h.hooks()})
+		for range 3 {
+			_, _ = l.Decide(t.Context(), "k")
+		}
+		if len(h.warned) != 1 || !errors.Is(h.warned[0], errDown) {
+			t.Errorf("warned of %v, want one error", h.warned)
+		}
+		l = limiter(t, bucket.Config{Store: &cold{remote: newRemote()}, Limit: bucket.PerSecond(9), Hooks: bucket.Hooks{
+			StoreWarned: func(l *bucket.Limiter, _ error) { l.Allow(context.Background(), "w") },
+		}})
+		if !l.Allow(t.Context(), "k") || l.Stats().Tokens != 2 {
+			t.Errorf("a hook that asks for a token: got %d tokens want 2", l.Stats().Tokens)
+		}
+		l = limiter(t, bucket.Config{Store: &cold{remote: newRemote()}, Limit: bucket.PerSecond(9), Hooks: bucket.Hooks{
+			StoreWarned: func(*bucket.Limiter, error) { panic("boom") },
+		}})
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || l.Stats().HookPanics != 1 {
+			t.Errorf("a hook that panics: %+v, %v, %d panics", d, err, l.Stats().HookPanics)
+		}
+	})
 }

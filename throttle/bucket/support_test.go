@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -93,6 +94,30 @@ func slow(s store.Store, gate chan struct{}) store.Store {
 		<-gate
 		return s.Take(context.Background(), r)
 	}}
+}
+
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wants checks an error; nil wants none.
+func wants(t *testing.T, got, want error, when string, args ...any) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s: got error %v, want %v", fmt.Sprintf(when, args...), got, want)
+	}
+}
+
+// equals checks a value.
+func equals[T comparable](t testing.TB, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
 }
 
 // bubble runs a subtest in a bubble of synctest.

@@ -17,9 +17,7 @@ func TestTake_InvalidNumbers(t *testing.T) {
 		if d, err := l.DecideN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
 			t.Errorf("DecideN(%d): %+v, %v, want %v", n, d, err, want)
 		}
-		if err := l.Wait(t.Context(), "k", n); !errors.Is(err, want) {
-			t.Errorf("Wait(%d): %v, want %v", n, err, want)
-		}
+		wants(t, l.Wait(t.Context(), "k", n), want, "Wait(%d)", n)
 	}
 	if d, err := l.DecideN(t.Context(), "k", 0); err != nil || !d.Allowed || d.Remaining != 10 {
 		t.Errorf("DecideN(0): %+v, %v", d, err)
@@ -68,9 +66,7 @@ func TestTake_NilContext(t *testing.T) {
 	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute})
 		for request, ask := range requests(l) {
-			if err := ask(nil); err != nil {
-				t.Errorf("%s, %s: got %v want nil", name, request, err)
-			}
+			wants(t, ask(nil), nil, "%s, %s", name, request)
 		}
 	}
 }
@@ -98,8 +94,6 @@ func TestAllow(t *testing.T) {
 		"FailClosed":       {limiter(t, bucket.Config{Limit: hour, Store: newFailing(), OnFailure: bucket.FailClosed}), t.Context(), false},
 		"LocalShare":       {limiter(t, bucket.Config{Limit: hour, Store: newFailing(), OnFailure: bucket.LocalShare}), t.Context(), true},
 	} {
-		if got := tt.l.Allow(tt.ctx, "k"); got != tt.want {
-			t.Errorf("%s: got %t want %t", name, got, tt.want)
-		}
+		equals(t, tt.l.Allow(tt.ctx, "k"), tt.want, "%s", name)
 	}
 }

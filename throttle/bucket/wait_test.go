@@ -32,17 +32,13 @@ func TestWait_OrderOfArrival(t *testing.T) {
 					time.Sleep(2500 * time.Millisecond)
 				}
 				go func() {
-					if err := l.Wait(t.Context(), "k", n); err != nil {
-						t.Error(err)
-					}
+					wants(t, l.Wait(t.Context(), "k", n), nil, "waiter %d", waiter)
 					turns <- served{waiter, time.Since(begun)}
 				}()
 				synctest.Wait()
 			}
 			for _, want := range []served{{0, 0}, {1, time.Second}, {2, 4 * time.Second}, {3, 5 * time.Second}} {
-				if got := <-turns; got != want {
-					t.Errorf("%s: got %+v want %+v", name, got, want)
-				}
+				equals(t, <-turns, want, "%s", name)
 			}
 			synctest.Wait()
 			if s := l.Stats(); s.Waiting != 0 || s.Granted != 4 || s.Tokens != 9 {
@@ -102,9 +98,7 @@ func TestWait_Close(t *testing.T) {
 		}
 		synctest.Wait()
 		for range 2 {
-			if err := l.Close(); err != nil {
-				t.Error(err)
-			}
+			wants(t, l.Close(), nil, "Close")
 		}
 		for _, err := range []error{<-ended, <-ended, l.Wait(t.Context(), "other", 1)} {
 			if !errors.Is(err, bucket.ErrClosed) {

@@ -2,8 +2,11 @@ package redisstore
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,4 +91,138 @@ func newBreakerScripts() breakerScripts {
 	return breakerScripts{
 		script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe"),
 	}
+}
+
+// Campaign implements [breakerstore.Store].
+func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (lease breakerstore.Lease, err error) {
+	reply, err := run(ctx, b.client, b.scripts.campaign, []string{b.keys.lease}, c.Owner, microseconds(c.TTL))
+	if err == nil {
+		lease, err = parseLease(reply)
+	}
+	return lease, failed("campaign", b.keys.lease, err)
+}
+
+func parseLease(reply []any) (breakerstore.Lease, error) {
+	if len(reply) == 3 {
+		owner, ok1 := reply[0].(string)
+		digits, ok2 := reply[1].(string)
+		remaining, ok3 := reply[2].(int64)
+		if term, err := strconv.ParseUint(digits, 10, 64); ok1 && ok2 && ok3 && err == nil {
+			return breakerstore.Lease{Owner: owner, Term: term, Remaining: duration(remaining)}, nil
+		}
+	}
+	return breakerstore.Lease{}, fmt.Errorf("%w: %.200q", errReply, reply)
+}
+
+// Resign implements [breakerstore.Store].
+func (b *Breaker) Resign(ctx context.Context, l breakerstore.Lease) error {
+	_, err := run(ctx, b.client, b.scripts.resign, []string{b.keys.lease}, l.Owner, strconv.FormatUint(l.Term, 10))
+	return failed("resign", b.keys.lease, err)
+}
+
+// probesPerCall is the number of requests in one script call. Redis runs nothing else meanwhile,
+// and a call of this size takes it about one millisecond.
+const probesPerCall = 256
+
+// Probe implements [breakerstore.Store]. If it fails, Redis may have counted probes that no manager
+// uses. It never grants more than the budget.
+func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, failed("probe", "", err)
+	}
+	for i, r := range requests {
+		if r.Every <= 0 {
+			return nil, fmt.Errorf("redisstore: probe: request %d: Every is %v: want more than 0", i, r.Every)
+		}
+	}
+	grants := make([]breakerstore.ProbeGrant, 0, len(requests))
+	for chunk := range slices.Chunk(requests, probesPerCall) {
+		granted, err := b.probe(ctx, chunk)
+		if err != nil {
+			return nil, failed("probe", b.keys.probes+"*", err)
+		}
+		grants = append(grants, granted...)
+	}
+	return grants, nil
+}
+
+func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
+	keys, args := make([]string, len(requests)), make([]any, 0, 4*len(requests))
+	for i, r := range requests {
+		keys[i] = b.keys.probe(r.ID, r.Generation)
+		every := microseconds(r.Every)
+		args = append(args, sinceMicros(r.Since, every), every, r.Budget, r.Want)
+	}
+	reply, err := run(ctx, b.client, b.scripts.probe, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) != 2*len(requests) {
+		return nil, fmt.Errorf("%w: %.200q", errReply, reply)
+	}
+	grants := make([]breakerstore.ProbeGrant, len(requests))
+	for i := range grants {
+		granted, ok1 := reply[2*i].(int64)
+		remaining, ok2 := reply[2*i+1].(int64)
+		if !ok1 || !ok2 {
+			return nil, fmt.Errorf("%w: %.200q", errReply, reply)
+		}
+		grants[i] = breakerstore.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
+	}
+	return grants, nil
+}
+
+// sinceMicros converts a time for a script. It moves a time before 1970 forward by whole periods,
+// to the first period that begins in 1970 or later. The reason is the zero time: numbers of Lua
+// cannot hold it exactly.
+func sinceMicros(since time.Time, every int64) int64 {
+	micros := min(since.UnixMicro(), maxMicros)
+	if micros < 0 {
+		micros = (micros%every + every) % every
+	}
+	return micros
+}
+
+// pingAfter is the time without a message after which Watch sends a PING.
+const pingAfter = 5 * time.Second
+
+// Watch implements [breakerstore.Watcher]. It also calls changed after each subscription, the first
+// one and the one after a lost connection, because earlier messages may have been missed. It
+// returns an error if Redis cannot be reached twice in a row.
+func (b *Breaker) Watch(ctx context.Context, changed func()) error {
+	channel := b.client.Subscribe(ctx)
+	defer channel.Close()
+	// A canceled context does not end a read on the socket. Closing the connection does.
+	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
+	if err := channel.Subscribe(ctx, b.keys.change); err != nil {
+		return b.watchError(ctx, err)
+	}
+	for failed := false; ; {
+		message, err := channel.ReceiveTimeout(ctx, b.pingAfter)
+		switch {
+		case ctx.Err() != nil, err != nil && (failed || isServerError(err)):
+			return b.watchError(ctx, err)
+		case err != nil: // no message for pingAfter, or a lost connection; PING makes a new one
+			_ = channel.Ping(ctx)
+		case isChange(message):
+			changed()
+		}
+		failed = err != nil
+	}
+}
+
+// watchError returns the error of Watch. If the context has ended, that is the reason for the
+// closed connection.
+func (b *Breaker) watchError(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	return failed("watch", b.keys.change, err)
+}
+
+// isChange reports whether a message is a change or the start of a subscription, and not the reply
+// to a PING.
+func isChange(message any) bool {
+	_, pong := message.(*redis.Pong)
+	return !pong
 }

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,35 +43,34 @@ func (s *sweeper) requestsFor(d, every time.Duration, p *batches) {
 	}
 }
 
-func TestSweeperInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &batches{all: 3, takes: time.Millisecond}
-		var s sweeper
-		s.start(0)
-		s.requestsFor(100*time.Hour, time.Minute, p)
-		if sweeps := p.calls / 3; sweeps < 75 || sweeps > 125 || p.atOnce != 1 {
-			t.Errorf("got %d batches of three per sweep, %d at once, in 100 hours: want about a sweep per hour, one at once", p.calls, p.atOnce)
-		}
-		s.close()
-		s.close()
-		calls := p.calls
-		s.requestsFor(10*time.Hour, time.Minute, p)
-		if p.calls != calls {
-			t.Errorf("got %d batches after it was closed want none", p.calls-calls)
-		}
-	})
-}
-
-func TestSweeperDisabled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &batches{all: 1}
-		var s sweeper
-		s.start(-1)
-		s.requestsFor(100*time.Hour, time.Hour, p)
-		if s.close(); p.calls != 0 || s.due.Load() != math.MaxInt64 {
-			t.Errorf("got %d sweeps want none", p.calls)
-		}
-	})
+// TestSweeper_requests sends requests for 100 hours, and some more after the store was closed.
+func TestSweeper_requests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		every       time.Duration
+		p           batches
+		least, most int // batches
+	}{
+		"once an hour":   {0, batches{all: 3, takes: time.Millisecond}, 3 * 75, 3 * 125},
+		"never":          {-1, batches{all: 1}, 0, 0},
+		"after an error": {time.Hour, batches{all: 9, takes: time.Millisecond, err: errBroken}, 75, 125},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &tt.p
+			var s sweeper
+			s.start(tt.every)
+			s.requestsFor(100*time.Hour, time.Minute, p)
+			if p.calls < tt.least || p.calls > tt.most || p.atOnce > 1 {
+				t.Errorf("%s: got %d batches, %d at once, want %d to %d, one at once", name, p.calls, p.atOnce, tt.least, tt.most)
+			}
+			s.close()
+			s.close()
+			calls := p.calls
+			s.requestsFor(10*time.Hour, time.Minute, p)
+			if p.calls != calls {
+				t.Errorf("%s: got %d batches after it was closed want none", name, p.calls-calls)
+			}
+		})
+	}
 }
 
 // TestSweeperContinues has more buckets than one sweep has time for. The next sweep continues there.
@@ -110,18 +107,6 @@ func TestSweeperClose(t *testing.T) {
 		begun := time.Now()
 		if s.close(); time.Since(begun) != 0 || p.busy != 0 {
 			t.Errorf("close took %v, and left %d under way want neither", time.Since(begun), p.busy)
-		}
-	})
-}
-
-func TestSweeperError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &batches{all: 9, takes: time.Millisecond, err: errors.New("no such table")}
-		var s sweeper
-		s.start(time.Hour)
-		s.requestsFor(100*time.Hour, time.Minute, p)
-		if s.close(); p.calls < 75 || p.calls > 125 {
-			t.Errorf("got %d attempts in 100 hours want about one per hour", p.calls)
 		}
 	})
 }
