@@ -109,9 +109,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 	} {
 		p, err := m.Circuit(k).Acquire(t.Context())
 		must(t, err)
-		if p.State() != breaker.Closed {
-			t.Errorf("state %v", p.State())
-		}
+		equals(t, p.State(), breaker.Closed, "state")
 		for _, end := range ends {
 			end(p)
 		}

@@ -34,9 +34,7 @@ func TestControlByHand(t *testing.T) {
 			by(1, forget), then(breaker.Closed, false, nil),
 			by(0, forget), then(breaker.Closed, false, nil)),
 	})
-	if got != want {
-		t.Errorf("changes\ngot  %s\nwant %s", got, want)
-	}
+	equals(t, got, want, "changes")
 }
 
 // TestAChangeByHandHoldsAtOnce refreshes while the change is being written, as Run does all the time.
@@ -107,10 +105,6 @@ func TestListIsInOrder(t *testing.T) {
 	for _, s := range m.List() {
 		got += s.Key.String() + " "
 	}
-	if want := `"z" "a"/"1" "a"/"2" "b"/"1" `; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := m.Stats().Circuits; got != [breaker.Disabled + 1]int{0, 0, 0, 4} {
-		t.Errorf("circuits %v", got)
-	}
+	equals(t, got, `"z" "a"/"1" "a"/"2" "b"/"1" `, "the list")
+	equals(t, m.Stats().Circuits, [breaker.Disabled + 1]int{0, 0, 0, 4}, "circuits")
 }

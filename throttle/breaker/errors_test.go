@@ -43,14 +43,10 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 			t.Errorf("%v: got another error, want ErrShed", err)
 		}
 		for j, r := range reasons {
-			if got, want := errors.Is(err, r), i == j; got != want {
-				t.Errorf("%v: is %v: got %v want %v", err, r, got, want)
-			}
+			equals(t, errors.Is(err, r), i == j, "%v: is %v", err, r)
 		}
 		equals(t, throttle.DefaultClassify(t.Context(), err), throttle.Ignored, "%v: a throttle", err)
-		if got := throttle.FaultOf(err); got != throttle.FaultShed {
-			t.Errorf("%v: got the fault %v want shed", err, got)
-		}
+		equals(t, throttle.FaultOf(err), throttle.FaultShed, "%v: the fault", err)
 		equals(t, backoff.Classify(err), backoff.Ignored, "%v: a backoff", err)
 	}
 	for _, err := range []error{breaker.ErrManagerClosed, breaker.ErrNotLeading} {

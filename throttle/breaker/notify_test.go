@@ -134,9 +134,7 @@ func deafForTenMinutes(t *testing.T, answer func(context.Context, breaker.Event)
 		stop()
 		time.Sleep(time.Second)
 	}
-	if len(n.confirmed) != 0 {
-		t.Errorf("got %d confirmed events from a notifier that always fails", len(n.confirmed))
-	}
+	equals(t, len(n.confirmed), 0, "confirmed events of a notifier that always fails")
 	n.says(nil)
 	m := agent(t, c)
 	stop := running(t, m)

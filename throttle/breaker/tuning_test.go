@@ -113,9 +113,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			return strings.Join(words, " ")
 		}
 		round()
-		if got, want := state(), "open closed open open open open open"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		equals(t, state(), "open closed open open open open open", "at first")
 		for _, f := range failures {
 			if f.Failure != breaker.SettingsInvalid || !strings.Contains(f.Err.Error(), "SuccessThreshold") && !strings.Contains(f.Err.Error(), "boom") {
 				t.Errorf("failure %v: %v", f.Failure, f.Err)
@@ -128,9 +126,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		round()
 		// In the shadow calls go on, and fail; zero is the default of 30 s, not the manager's.
-		if got, want := state(), "half_open open open open half_open open half_open"; got != want {
-			t.Errorf("after 15 s: got %s, want %s", got, want)
-		}
+		equals(t, state(), "half_open open open open half_open open half_open", "after 15 s")
 		wants(t, m.CanExecute(t.Context(), breaker.Key{Tenant: "shadow", ID: "k"}), nil, "shadow")
 		wants(t, m.CanExecute(t.Context(), breaker.Key{Tenant: "slow", ID: "k"}), breaker.ErrOpen, "slow")
 		if got := m.Stats().Calls[breaker.HalfOpen].ShadowShed; got == 0 {

@@ -21,8 +21,9 @@
 // A [Continuous] bucket is refilled evenly. In any time t it grants at most Capacity +
 // t*Refill/Period tokens. Its state is one integer: the time at which it will be full.
 //
-// A [Fixed] bucket is filled at the start of each period and drops the tokens that were left. It
-// can grant up to twice its capacity in a short time around the start of a period.
+// A [Fixed] bucket is filled at the start of each period and drops the tokens that were left.
+// Periods are aligned to 1970-01-01 UTC. It grants at most its capacity in one period, but up to
+// twice its capacity in a short time around the start of a period.
 //
 // If the store's clock steps forward, a bucket gets the tokens of that time, at most its capacity.
 // If the clock steps back, no tokens are added, and the bucket waits until the clock has caught up.
@@ -55,15 +56,10 @@
 // each method returns. A store, or a part of it, that fails several times in a row is not called
 // for up to a second. A store made by NewMemoryStore does not fail.
 //
-// At most Config.MaxCalls store calls are in flight. Further requests wait for their turn while the store
-// answers others: the field has the bounds. The policy decides those that are more, so that a flood does
-// not lift the limit.
-// [Limiter.Warm] opens connections before the first request.
-//
-// Config.Lease fetches tokens ahead, for keys that are requested more often than a store can
-// answer. Leased tokens are used slightly later than they were granted, within the bound
-// documented there. All other decisions are exact, with one exception: tokens that are given back
-// to a [Fixed] bucket in a later period than they were taken in.
+// Config.MaxCalls bounds the calls in flight, and the requests that wait for their turn. [Limiter.Warm]
+// opens connections before the first request. Config.Lease fetches tokens ahead, which are then used
+// slightly later than they were granted. All other decisions are exact, except that a [Fixed] bucket
+// also gets tokens back that were taken in an earlier period.
 //
 // # The files, in the order of a call
 //

@@ -40,9 +40,7 @@ func TestLease_ServesLaterRequests(t *testing.T) {
 				t.Errorf("request %d: %+v, %v", i, d, err)
 			}
 		}
-		if store.calls.Load() != 2 {
-			t.Errorf("%d calls for 22 tokens, want 2", store.calls.Load())
-		}
+		equals(t, store.calls.Load(), 2, "calls for 22 tokens")
 		if s := l.Stats(); s.Granted != 22 || s.Tokens != 22 {
 			t.Errorf("stats %+v", s)
 		}

@@ -7,28 +7,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// Limit is the rate and the capacity of a bucket: see [store.Limit]. Make it with [PerSecond],
-// [Per] or [Every], or as a literal with these fields:
-//
-//	Capacity  int64         // the burst: tokens that can be taken at once; at least 1
-//	Refill    int64         // tokens added per Period; default Capacity
-//	Period    time.Duration // 1 µs to 366 days; default 1 second
-//	Algorithm Algorithm     // default Continuous
-//
-// [store.Limit.WithBurst] changes the capacity and keeps the rate. A full bucket grants
-// the burst and the refilled tokens: up to Capacity + Refill in the first Period.
+// Limit is the rate and the capacity of a bucket. Make it with [PerSecond], [Per] or [Every], or as a
+// literal with the fields of [store.Limit]. [store.Limit.WithBurst] changes the capacity and keeps the
+// rate. A full bucket grants up to Capacity + Refill in the first Period.
 type Limit = store.Limit
 
 // Algorithm is how a bucket is refilled.
 type Algorithm = store.Algorithm
 
 const (
-	// Continuous refills a bucket evenly. In any time t it grants at most Capacity +
-	// t*Refill/Period tokens. The default.
+	// Continuous refills a bucket evenly. The default.
 	Continuous Algorithm = store.Continuous
 	// Fixed fills a bucket at the start of each period and drops the tokens that were left.
-	// Periods are aligned to 1970-01-01 UTC. It grants at most Capacity in one period, but up to
-	// twice Capacity in a short time around the start of a period.
 	Fixed Algorithm = store.Fixed
 )
 

@@ -114,9 +114,7 @@ func TestMiddleware_LateWithinThrottle(t *testing.T) {
 		limited.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	if got, want := books(th), "1 rejected/availability"; got != want {
-		t.Errorf("got %s want %s", got, want)
-	}
+	equals(t, books(th), "1 rejected/availability", "counted")
 }
 
 // books returns what a throttle counted.
@@ -311,9 +309,7 @@ func TestMiddleware_Problems(t *testing.T) {
 					t.Errorf("got %d, %v (%v)\nwant %v", w.Code, w.Body, err, tt.want)
 				}
 				for _, th := range []*throttle.Throttle{inner, outer} {
-					if got := books(th); got != "1 "+tt.counted {
-						t.Errorf("counted: got %s want 1 %s", got, tt.counted)
-					}
+					equals(t, books(th), "1 "+tt.counted, "counted")
 				}
 			})
 		}

@@ -16,22 +16,19 @@ import (
 )
 
 // sharded is a store on three servers behind one address. Servers are chosen by the number that is
-// the key. The first one may fail, at once or after the timeout.
-type sharded struct {
-	store.Store
-	hangs bool
-	sick  atomic.Bool
-}
-
-func (s *sharded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	if !s.sick.Load() || serverOf(r.Key) > 0 {
-		time.Sleep(time.Millisecond)
-		return s.Store.Take(ctx, r)
-	}
-	if s.hangs {
-		<-ctx.Done()
-	}
-	return bucket.Decision{}, errDown
+// the key. The first one fails, at once or after the timeout.
+func sharded(hangs bool) faked {
+	memory := bucket.NewMemoryStore()
+	return faked{memory, func(ctx context.Context, r store.Request) (bucket.Decision, error) {
+		if serverOf(r.Key) > 0 {
+			time.Sleep(time.Millisecond)
+			return memory.Take(ctx, r)
+		}
+		if hangs {
+			<-ctx.Done()
+		}
+		return bucket.Decision{}, errDown
+	}}
 }
 
 // serverOf returns the server of a key: 0, 1 or 2.
@@ -41,7 +38,7 @@ func serverOf(key string) int {
 }
 
 // cluster is a sharded store that reports which server has a key.
-type cluster struct{ *sharded }
+type cluster struct{ faked }
 
 func (cluster) Part(key string) string { return fmt.Sprint("server ", serverOf(key)) }
 
@@ -52,8 +49,7 @@ func TestPart_OneOfThreeServersFails(t *testing.T) {
 		for _, parted := range []bool{false, true} {
 			for _, perSecond := range []int{10, 1000} {
 				bubble(t, fmt.Sprintf("%s, parted %t, %d/s", name, parted, perSecond), func(t *testing.T) {
-					s := &sharded{Store: bucket.NewMemoryStore(), hangs: hangs}
-					s.sick.Store(true)
+					s := sharded(hangs)
 					c := bucket.Config{Store: s, Limit: bucket.PerSecond(1000)}
 					if parted {
 						c.Store = cluster{s}
@@ -162,9 +158,7 @@ func TestPart_MaxCalls(t *testing.T) {
 		close(gate)
 		slow.set(nil, nil)
 		all.Wait()
-		if byStore.Load() != 20+30 {
-			t.Errorf("the store decided %d, want the 20 in flight and the 30 that waited", byStore.Load())
-		}
+		equals(t, byStore.Load(), 20+30, "decided by the store: those in flight, and those that waited")
 	})
 }
 

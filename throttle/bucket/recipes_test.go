@@ -153,9 +153,7 @@ func TestEachCustomerHasABucket(t *testing.T) {
 					t.Errorf("%s: got %d with Retry-After %q want 1 with a denial only", customer, w.Code, got)
 				}
 			}
-			if denied != want {
-				t.Errorf("%s: got %d denials want %d", customer, denied, want)
-			}
+			equals(t, denied, want, "%s: denials", customer)
 		}
 	})
 }

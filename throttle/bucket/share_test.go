@@ -28,9 +28,7 @@ func TestLocalShare_Spends(t *testing.T) {
 				granted++
 			}
 		}
-		if granted != 10 {
-			t.Errorf("%d granted by the store and by the share, want 10 in all", granted)
-		}
+		equals(t, granted, 10, "granted by the store and by the share")
 	})
 }
 
@@ -53,9 +51,7 @@ func TestLocalShare_LateAnswers(t *testing.T) {
 				}
 				time.Sleep(2 * time.Second)
 			}
-			if granted != 10 {
-				t.Errorf("%s: the share granted %d tokens want 10", name, granted)
-			}
+			equals(t, granted, 10, "%s: granted by the share", name)
 		})
 	}
 }
@@ -112,9 +108,7 @@ func TestLocalShare_LongPeriod(t *testing.T) {
 				}
 				granted += d.Granted
 			}
-			if granted != share {
-				t.Errorf("%+v of %d: %d granted, want the share of %d", c.limit, c.replicas, granted, share)
-			}
+			equals(t, granted, share, "%+v of %d: granted", c.limit, c.replicas)
 			time.Sleep(c.limit.Period / 3)
 			if d, _ := l.Peek(t.Context(), "k"); d.Remaining > share/3+1 {
 				t.Errorf("%+v of %d: %d came back in a third of the period, want a third of %d", c.limit, c.replicas, d.Remaining, share)

@@ -48,9 +48,7 @@ func TestPolicy(t *testing.T) {
 						t.Errorf("it took %v", took)
 					}
 				}
-				if granted != tt.granted {
-					t.Errorf("%d granted, want %d", granted, tt.granted)
-				}
+				equals(t, granted, tt.granted, "granted")
 				s := l.Stats()
 				if s.FailedOpen != uint64(granted) || s.FailedClosed != uint64(10-granted) || denied != 10-granted || s.Granted+s.Denied != 0 {
 					t.Errorf("%d denials of the policy, stats %+v", denied, s)

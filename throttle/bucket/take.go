@@ -8,15 +8,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// Decision is the answer to a request for tokens: see [store.Decision]. Its fields are:
-//
-//	Allowed    bool          // the request was granted
-//	Granted    int64         // tokens granted; 0 if Allowed is false
-//	Remaining  int64         // tokens left
-//	Limit      int64         // capacity of the bucket
-//	RetryAfter time.Duration // time until the denied tokens are available
-//	ResetAfter time.Duration // time until the bucket is full, if no more tokens are taken
-//	Source     Source        // where the decision was made
+// Decision is the answer to a request for tokens. [store.Decision] has its fields.
 type Decision = store.Decision
 
 // Source is where a [Decision] was made.

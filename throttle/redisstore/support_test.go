@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -75,3 +76,6 @@ func says(answer any) *server {
 		return nil
 	}}
 }
+
+// TestMain runs the tests, and then looks for goroutines that they left behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

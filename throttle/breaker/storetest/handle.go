@@ -146,7 +146,6 @@ func (r *fixture) loadCanceled(ctx context.Context, shard int) {
 
 func watchCases() []testCase {
 	return []testCase{
-		{"reports changes of another handle", watchReports},
 		{"ends with its context", watchEnds},
 		{"several watchers", watchSeveral},
 	}
@@ -215,15 +214,6 @@ func (r *fixture) stop(w *watching) {
 	}
 }
 
-func watchReports(r *fixture) {
-	w := r.watch(r.Store)
-	writer := r.Handle()
-	for i := range 5 {
-		r.expectChange(w, writer, i*13)
-	}
-	r.stop(w)
-}
-
 // watchEnds ends Watch before and after the first change, and starts it again.
 func watchEnds(r *fixture) {
 	r.stop(r.watch(r.Store))
@@ -240,8 +230,8 @@ func watchSeveral(r *fixture) {
 	for _, s := range append(r.Handles(3), r.Store, r.Store) {
 		all = append(all, r.watch(s))
 	}
-	for _, w := range all {
-		r.expectChange(w, writer, 2)
+	for i, w := range all {
+		r.expectChange(w, writer, i*13)
 	}
 	r.stop(all[0])
 	for _, w := range all[1:] {

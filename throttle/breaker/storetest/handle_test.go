@@ -10,9 +10,9 @@ import (
 )
 
 func watchFaults() []fault {
-	const reports, ends, several = "watch/reports changes of another handle", "watch/ends with its context", "watch/several watchers"
+	const ends, several = "watch/ends with its context", "watch/several watchers"
 	return []fault{
-		{"reports no change", []string{reports}, shared(func(b *broken) {
+		{"reports no change", []string{several}, shared(func(b *broken) {
 			b.watch = func(ctx context.Context, _ func()) error { <-ctx.Done(); return ctx.Err() }
 		})},
 		{"watches after its context has ended", []string{ends}, releasing(func(b *broken, released <-chan struct{}) {

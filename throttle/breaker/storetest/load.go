@@ -11,34 +11,23 @@ import (
 func loadCases() []testCase {
 	return []testCase{
 		{"any shards in any order", anyShards},
-		{"no shards", noShards},
-		{"the same shard twice", sameShardTwice},
 		{"empty shards", emptyShards},
 		{"deleted records are gone", shardCase(edits(put(home, 1, "a"), put(home, 2, "b"), put(home, 3, "c")), edits(drop(home, 2)).by(1),
 			edits(put(home, 2, "again"), drop(home, 1)))},
 	}
 }
 
+// anyShards loads some shards, all, none, and one of them more than once.
 func anyShards(r *fixture) {
 	m, other, all := filledShards(r), r.Handle(), allShards()
+	m.expect(other)
+	m.expect(other, []int{}...)
+	m.expect(other, 6, 8, 6, 6)
 	random := rand.New(rand.NewPCG(8, 1))
 	for _, n := range []int{1, 2, 3, 17, 40, store.NumShards - 1, store.NumShards} {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		m.expect(other, all[:n]...)
 	}
-}
-
-func noShards(r *fixture) {
-	m := filledShards(r)
-	for _, none := range [][]int{nil, {}} {
-		m.expect(r.Store, none...)
-	}
-}
-
-func sameShardTwice(r *fixture) {
-	m := newShards(r)
-	m.apply(r.Store, edits(put(6, 1, "x")))
-	m.expect(r.Store, 6, 8, 6, 6)
 }
 
 func emptyShards(r *fixture) {

@@ -51,11 +51,11 @@ func probeFaults() []fault {
 		{"has one budget for all generations", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = 1 })},
 		{"keeps 32 bits of a generation", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = uint64(int32(q.Generation)) })},
 		{"cuts record IDs", []string{"probe/each record has its own budget"}, changedRequest(func(q *store.ProbeRequest) { q.ID[31] = 0 })},
-		{"answers in another order", []string{"probe/grants are in the order of requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+		{"answers in another order", []string{"probe/grants are in the order of 1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			slices.Reverse(requests)
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
-		{"answers 500 requests", []string{"probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+		{"answers 500 requests", []string{"probe/grants are in the order of 1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			return b.MemoryStore.Probe(ctx, requests[:min(len(requests), 500)])
 		})},
 		{"fails if there are no requests", []string{"probe/no requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {

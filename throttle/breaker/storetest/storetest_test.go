@@ -28,7 +28,7 @@ func TestRunFails(t *testing.T) {
 		"--- FAIL: TestRunFails/fence/stops_lower_terms",
 		"a batch with a higher term has been applied",
 		"--- PASS: TestRunFails/fence/belongs_to_one_shard",
-		"--- PASS: TestRunFails/load/no_shards",
+		"--- PASS: TestRunFails/load/empty_shards",
 	)
 }
 
