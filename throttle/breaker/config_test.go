@@ -55,16 +55,8 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"SuccessThreshold Inf", breaker.Config{SuccessThreshold: math.Inf(1)}, "Config.SuccessThreshold is +Inf"},
 		{"MinimumRequestCount", breaker.Config{MinimumRequestCount: -1}, "Config.MinimumRequestCount is -1: want 1 to 1e9"},
 		{"ConsecutiveFailureThreshold", breaker.Config{ConsecutiveFailureThreshold: -1}, "Config.ConsecutiveFailureThreshold is -1: want 0 (never) to 1e6"},
-		{
-			"never disabled",
-			breaker.Config{ConsecutiveFailureThreshold: 3, SampleRate: time.Minute, ConsecutiveResetAfter: time.Minute},
-			"Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: otherwise trips are forgotten",
-		},
-		{
-			"default too short for SampleRate",
-			breaker.Config{ConsecutiveFailureThreshold: 3, BreakerTimeout: time.Second, SampleRate: time.Minute},
-			"Config.ConsecutiveFailureThreshold is 3: want a ConsecutiveResetAfter of more than SampleRate = 1m0s",
-		},
+		{"never disabled", breaker.Config{ConsecutiveFailureThreshold: 3, SampleRate: time.Minute, ConsecutiveResetAfter: time.Minute}, "Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: otherwise trips are forgotten"},
+		{"default too short for SampleRate", breaker.Config{ConsecutiveFailureThreshold: 3, BreakerTimeout: time.Second, SampleRate: time.Minute}, "Config.ConsecutiveFailureThreshold is 3: want a ConsecutiveResetAfter of more than SampleRate = 1m0s"},
 		{"FailureThreshold without SuccessThreshold", breaker.Config{FailureThreshold: 30}, "Config.FailureThreshold is 30: want more than 40, or a SuccessThreshold of more than 70"},
 		{"Refresh without MaxStale", breaker.Config{Refresh: time.Hour}, "Config.Refresh is 1h0m0s: want at most 30s, half of the default of MaxStale"},
 		{"SampleRate too long for the longest window", breaker.Config{SampleRate: 20 * 24 * time.Hour}, "Config.SampleRate is 480h0m0s: want"},

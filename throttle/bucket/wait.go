@@ -104,16 +104,14 @@ func (l *Limiter) leaveQueue(key string, w *waiter) {
 }
 
 func (l *Limiter) recordWait(ctx context.Context, key string, n int64, waited time.Duration, r waitResult) {
-	d := Decision{Allowed: r.err == nil, Source: r.source}
+	d, err := Decision{Allowed: r.err == nil, Source: r.source}, r.err
 	if d.Allowed {
 		d.Granted = n
 	}
-	if denied := (*DeniedError)(nil); errors.As(r.err, &denied) {
-		d.RetryAfter = denied.RetryAfter
-		l.record(ctx, key, n, &d, nil)
-	} else {
-		l.record(ctx, key, n, &d, r.err)
+	if denied, ok := errors.AsType[*DeniedError](err); ok {
+		d.RetryAfter, err = denied.RetryAfter, nil
 	}
+	l.record(ctx, key, n, &d, err)
 	if h := l.config.Hooks.Waited; h != nil {
 		h(ctx, WaitEvent{Limiter: l, Key: key, Tokens: n, Duration: waited, Err: r.err})
 	}

@@ -45,7 +45,10 @@ func NewBreaker(client redis.UniversalClient, c BreakerConfig) (*Breaker, error)
 		return nil, err
 	}
 	return &Breaker{
-		client: client, keys: newBreakerKeys(cmp.Or(c.Prefix, defaultPrefix), c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter,
+		client: client, keys: newBreakerKeys(cmp.Or(c.Prefix, defaultPrefix), c.Name), pingAfter: pingAfter,
+		scripts: breakerScripts{
+			script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe"),
+		},
 	}, nil
 }
 
@@ -83,15 +86,7 @@ func (k *breakerKeys) probe(id breakerstore.RecordID, generation uint64) string 
 }
 
 // breakerScripts are the scripts of a breaker, one for each step.
-type breakerScripts struct {
-	campaign, resign, clock, apply, probe *redis.Script
-}
-
-func newBreakerScripts() breakerScripts {
-	return breakerScripts{
-		script("breaker_campaign"), script("breaker_resign"), script("breaker_clock"), script("breaker_apply"), script("breaker_probe"),
-	}
-}
+type breakerScripts struct{ campaign, resign, clock, apply, probe *redis.Script }
 
 // Campaign implements [breakerstore.Store].
 func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (lease breakerstore.Lease, err error) {

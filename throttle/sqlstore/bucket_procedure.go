@@ -58,15 +58,15 @@ func NewProcedureBucket(db *sql.DB, id string) (*ProcedureBucket, error) {
 
 // RequestToken implements [bucket.TokenRequester].
 func (b *ProcedureBucket) RequestToken(ctx context.Context) error {
+	n := int64(0)
 	result, err := b.db.ExecContext(ctx, "CALL request_token(?)", b.id)
-	if err != nil {
-		return fmt.Errorf("sqlstore: request token: %w", err)
+	if err == nil {
+		n, err = result.RowsAffected()
 	}
-	n, err := result.RowsAffected()
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("sqlstore: request token: %w", err)
-	}
-	if n == 0 {
+	case n == 0:
 		return &bucket.DeniedError{Limiter: "request_token", Key: b.id}
 	}
 	return nil

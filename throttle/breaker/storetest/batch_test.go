@@ -22,20 +22,16 @@ func changedBatch(change func(*store.Batch)) opener {
 func batchFaults() []fault {
 	const conflict = "batch/another version is a conflict"
 	return []fault{
-		{
-			"does not replace",
-			[]string{"batch/creates, replaces and deletes"},
-			applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
-				there := b.records(batch.Shard)
-				batch.Changes = slices.Clone(batch.Changes)
-				for i, c := range batch.Changes {
-					if old, ok := there[c.ID]; ok && c.Data != nil {
-						batch.Changes[i].Data = old
-					}
+		{"does not replace", []string{"batch/creates, replaces and deletes"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
+			there := b.records(batch.Shard)
+			batch.Changes = slices.Clone(batch.Changes)
+			for i, c := range batch.Changes {
+				if old, ok := there[c.ID]; ok && c.Data != nil {
+					batch.Changes[i].Data = old
 				}
-				return b.MemoryStore.Apply(ctx, batch)
-			}),
-		},
+			}
+			return b.MemoryStore.Apply(ctx, batch)
+		})},
 		{"fails to delete a missing record", []string{"batch/deletes missing records"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			for _, c := range batch.Changes {
 				if _, ok := b.records(batch.Shard)[c.ID]; !ok && c.Data == nil {

@@ -61,10 +61,10 @@ type leaseLog struct {
 	newest  uint64
 }
 
-func (c *leaseLog) newestTerm() uint64 {
+func (c *leaseLog) state() (newest uint64, leaders int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.newest
+	return c.newest, len(c.tenures)
 }
 
 // add records a lease and returns an error if it contradicts others. Its term must not be lower
@@ -105,7 +105,11 @@ func neverTwo(r *fixture) {
 	end := time.Now().Add(kit.Patience)
 	r.Together(candidates, func(i int) error {
 		for {
-			newest, asked := c.newestTerm(), time.Now()
+			newest, got := c.state()
+			if got >= leaders {
+				return nil
+			}
+			asked := time.Now()
 			l, err := r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), short)
 			if err != nil {
 				return err
@@ -113,11 +117,8 @@ func neverTwo(r *fixture) {
 			if err := c.add(l, newest, time.Now(), asked.Add(l.Remaining)); err != nil {
 				return err
 			}
-			if c.leaders() >= leaders {
-				return nil
-			}
 			if time.Now().After(end) {
-				return fmt.Errorf("got %d leases of %v within %v, want more: an ended lease must be replaced", c.leaders(), short, kit.Patience)
+				return fmt.Errorf("got %d leases of %v within %v, want more: an ended lease must be replaced", got, short, kit.Patience)
 			}
 			if l.Owner == fmt.Sprintf("candidate-%d", i) {
 				r.Pause(2 * short) // let it end
@@ -125,12 +126,6 @@ func neverTwo(r *fixture) {
 			r.Pause(tolerance)
 		}
 	})
-}
-
-func (c *leaseLog) leaders() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.tenures)
 }
 
 // termsRiseAfterLoss uses other, empty storage as a store that has lost its data. Managers with old

@@ -34,13 +34,9 @@ func loadFaults() []fault {
 		{"omits empty shards", []string{"load/empty shards"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
 			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
 		})},
-		{
-			"forgets deletes",
-			[]string{"load/deleted records are gone"},
-			changedBatch(func(batch *store.Batch) {
-				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
-			}),
-		},
+		{"forgets deletes", []string{"load/deleted records are gone"}, changedBatch(func(batch *store.Batch) {
+			batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
+		})},
 	}
 }
 

@@ -10,11 +10,7 @@ import (
 func versionFaults() []fault {
 	return []fault{
 		{"gives a version to what was never written", []string{"version/is zero before the first write"}, reversioned(func(v *store.Version) { v.Epoch = max(v.Epoch, 1) }, func(*broken, int, *store.Version) {})},
-		{
-			"counts each write twice",
-			[]string{"version/number counts writes, epoch stays"},
-			reversioned(func(v *store.Version) { v.Number *= 2 }, func(_ *broken, _ int, v *store.Version) { v.Number /= 2 }),
-		},
+		{"counts each write twice", []string{"version/number counts writes, epoch stays"}, reversioned(func(v *store.Version) { v.Number *= 2 }, func(_ *broken, _ int, v *store.Version) { v.Number /= 2 })},
 		{"counts batches without changes", []string{"version/a batch without changes keeps the version"}, changedBatch(func(batch *store.Batch) {
 			if len(batch.Changes) == 0 {
 				batch.Changes = []store.Change{drop(batch.Shard, 1<<40)}
@@ -23,15 +19,11 @@ func versionFaults() []fault {
 		{"omits the last shard in Versions", []string{"version/Versions returns all shards"}, changedVersions(func(v *store.Versions, _ int) {
 			v.Shards[store.NumShards-1] = store.Version{}
 		})},
-		{
-			"always has the same epoch",
-			[]string{"version/epoch is the time of the first write"},
-			reversioned(func(v *store.Version) { v.Epoch = min(v.Epoch, 1) }, func(b *broken, shard int, v *store.Version) {
-				if v.Epoch == 1 {
-					v.Epoch = b.version(shard).Epoch
-				}
-			}),
-		},
+		{"always has the same epoch", []string{"version/epoch is the time of the first write"}, reversioned(func(v *store.Version) { v.Epoch = min(v.Epoch, 1) }, func(b *broken, shard int, v *store.Version) {
+			if v.Epoch == 1 {
+				v.Epoch = b.version(shard).Epoch
+			}
+		})},
 		{"compares numbers only", []string{"version/epoch changes after data loss"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			batch.Expect.Epoch = b.version(batch.Shard).Epoch
 			return b.MemoryStore.Apply(ctx, batch)
