@@ -118,7 +118,7 @@ func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, bre
 	c := breaker.Config{Store: store, Poll: poll, ConsecutiveFailureThreshold: 1}
 	leader, other := agent(t, c), agent(t, c)
 	sample(t, leader)
-	wantState(t, leader, k, breaker.Disabled, "after 100 failures")
+	equals(t, leader.Status(k).State, breaker.Disabled, "after 100 failures")
 	during = func() {
 		time.Sleep(time.Second)
 		if err := errors.Join(change(other, t.Context(), k), leader.Refresh(t.Context())); err != nil {
@@ -126,7 +126,7 @@ func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, bre
 		}
 	}
 	sample(t, leader)
-	wantState(t, leader, k, breaker.Closed, "with calls from before the change")
+	equals(t, leader.Status(k).State, breaker.Closed, "with calls from before the change")
 }
 
 // TestCountsThatAreNone polls nonsense of one circuit, and sense of another: the first stays as it is, the second does not suffer.
@@ -172,7 +172,7 @@ func TestTheStoresClockIsSetBack(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			sample(t, m)
 		}
-		wantState(t, m, breaker.Key{ID: "a"}, breaker.Closed, "an hour back")
+		equals(t, m.Status(breaker.Key{ID: "a"}).State, breaker.Closed, "an hour back")
 	})
 }
 
@@ -183,7 +183,7 @@ func TestShadowLeavesNothingBehind(t *testing.T) {
 		k := breaker.Key{ID: "a"}
 		dry := agent(t, c)
 		sample(t, dry)
-		wantState(t, dry, k, breaker.Disabled, "in shadow")
+		equals(t, dry.Status(k).State, breaker.Disabled, "in shadow")
 		must(t, dry.Disable(t.Context(), breaker.Key{ID: "by hand"}))
 		time.Sleep(time.Minute)
 		c.Mode, c.Poll = throttle.ModeEnforce, polled(breaker.PollResult{Successes: 20})

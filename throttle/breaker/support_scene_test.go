@@ -2,6 +2,7 @@ package breaker_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -150,50 +151,45 @@ func enable(keys ...breaker.Key) step { return byHand((*breaker.Manager).Enable,
 // fail makes n calls that fail, or are shed.
 func fail(n int, k breaker.Key) step { return func(s *scene) { fails(s, s.actor(), k, n) } }
 
-// sheds wants calls to be shed with an error, or to be let through if it is nil.
-func sheds(want error, keys ...breaker.Key) step {
+// each checks circuits by each manager that is checked.
+func each(keys []breaker.Key, check func(s *scene, m *breaker.Manager, k breaker.Key, where string)) step {
 	return func(s *scene) {
 		for _, k := range keys {
 			for i, m := range s.checked() {
-				wants(s, m.CanExecute(s.Context(), k), want, "manager %d at %v, circuit %v", i, time.Now().Format(time.TimeOnly), k)
+				check(s, m, k, fmt.Sprintf("manager %d at %v, circuit %v", i, time.Now().Format(time.TimeOnly), k))
 			}
 		}
 	}
+}
+
+// sheds wants calls to be shed with an error, or to be let through if it is nil.
+func sheds(want error, keys ...breaker.Key) step {
+	return each(keys, func(s *scene, m *breaker.Manager, k breaker.Key, where string) {
+		wants(s, m.CanExecute(s.Context(), k), want, "%s", where)
+	})
 }
 
 // is wants circuits to be in a state, with a number of trips.
 func is(want breaker.State, trips int, keys ...breaker.Key) step {
-	return func(s *scene) {
-		for _, k := range keys {
-			for i, m := range s.checked() {
-				if got := m.Status(k); got.State != want || got.Trips != trips {
-					s.Errorf("manager %d at %v: got %+v, want %v and %d trips", i, time.Now().Format(time.TimeOnly), got, want, trips)
-				}
-			}
-		}
-	}
+	return each(keys, func(s *scene, m *breaker.Manager, k breaker.Key, where string) {
+		got := m.Status(k)
+		equals(s, got.State, want, "%s: state", where)
+		equals(s, got.Trips, trips, "%s: trips", where)
+	})
 }
 
 // forced wants a circuit to be forced, or not.
 func forced(want bool, k breaker.Key) step {
-	return func(s *scene) {
-		for i, m := range s.checked() {
-			if got := m.Status(k); got.Forced != want {
-				s.Errorf("manager %d: got %+v, want forced %v", i, got, want)
-			}
-		}
-	}
+	return each([]breaker.Key{k}, func(s *scene, m *breaker.Manager, k breaker.Key, where string) {
+		equals(s, m.Status(k).Forced, want, "%s: forced", where)
+	})
 }
 
 // reported wants managers to have reported a failure so often.
 func reported(want uint64, f breaker.Failure) step {
-	return func(s *scene) {
-		for i, m := range s.checked() {
-			if got := m.Stats().Errors.Of(f); got != want {
-				s.Errorf("manager %d: got %v reported %d times, want %d", i, f, got, want)
-			}
-		}
-	}
+	return each([]breaker.Key{{}}, func(s *scene, m *breaker.Manager, _ breaker.Key, where string) {
+		equals(s, m.Stats().Errors.Of(f), want, "%s: %v reported", where, f)
+	})
 }
 
 // shows wants some of the statistics of the acting manager.

@@ -45,14 +45,6 @@ func equals[T comparable](t testing.TB, got, want T, what string, args ...any) {
 	}
 }
 
-// wantState checks the state of a circuit.
-func wantState(t testing.TB, m *breaker.Manager, k breaker.Key, want breaker.State, when string) {
-	t.Helper()
-	if got := m.Status(k); got.State != want {
-		t.Errorf("%s: got %+v, want %v", when, got, want)
-	}
-}
-
 // fails makes n calls that fail, or are shed.
 func fails(t testing.TB, m *breaker.Manager, k breaker.Key, n int) {
 	t.Helper()
