@@ -20,9 +20,7 @@ const (
 )
 
 // String returns "closed", "open", "half_open" or "disabled".
-func (s State) String() string {
-	return enum.Name("state", s, "closed open half_open disabled")
-}
+func (s State) String() string { return enum.Name("state", s, "closed open half_open disabled") }
 
 // MarshalText returns the state's word, or an error if the value is not a State.
 func (s State) MarshalText() ([]byte, error) { return enum.Marshal(s, Closed, Disabled) }

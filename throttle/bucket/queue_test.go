@@ -191,7 +191,6 @@ func TestQueue_DoesNotReturnTokensOfAPolicy(t *testing.T) {
 		go func() { _ = l.Wait(t.Context(), "k", 1) }()
 		synctest.Wait()
 		// the first asks alone; those who come now are asked for together, after 50 ms
-		_ = leave
 		for range 5 {
 			go func() { _ = l.Wait(ctx, "k", 1) }()
 		}

@@ -20,9 +20,7 @@ const (
 )
 
 // String returns "store", "policy" or "lease".
-func (s Source) String() string {
-	return enum.Name("source", s, "store policy lease")
-}
+func (s Source) String() string { return enum.Name("source", s, "store policy lease") }
 
 // MarshalText returns the name of the source, or an error if s is not a valid source.
 func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceStore, SourceLease) }

@@ -27,9 +27,7 @@ const (
 )
 
 // String returns "continuous" or "fixed".
-func (a Algorithm) String() string {
-	return enum.Name("algorithm", a, "continuous fixed")
-}
+func (a Algorithm) String() string { return enum.Name("algorithm", a, "continuous fixed") }
 
 // MarshalText returns the name of the algorithm, or an error if a is not a valid algorithm.
 func (a Algorithm) MarshalText() ([]byte, error) { return enum.Marshal(a, Continuous, Fixed) }
