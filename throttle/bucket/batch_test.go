@@ -15,8 +15,7 @@ import (
 func TestBatcher_SharesStoreCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests, capacity = 300, 180
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
+		store, gate := gated()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 		var all sync.WaitGroup
 		var decisions [requests]bucket.Decision

@@ -43,8 +43,7 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 	// One call for each of the first two questions, if MaxCalls allows two, and one for the others.
 	for maxCalls, want := range map[int]int64{0: 3, 1: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			r, gate := newRemote(), make(chan struct{})
-			r.set(gate, nil)
+			r, gate := gated()
 			l := limiter(t, bucket.Config{Store: many{remote: r}, MaxCalls: maxCalls, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
 			var all sync.WaitGroup
 			for i := range 60 {
@@ -70,8 +69,7 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 // caller of a store without answers waits longer than two timeouts: for its turn, and for its call.
 func TestCall_MaxWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRemote()
-		r.set(make(chan struct{}), nil)
+		r, _ := gated()
 		l := limiter(t, bucket.Config{Store: many{remote: r}, Limit: bucket.PerSecond(1), MaxCalls: 2})
 		var all sync.WaitGroup
 		var atOnce atomic.Int64
@@ -99,8 +97,7 @@ func TestCall_MaxWaiting(t *testing.T) {
 // whole timeout from then on.
 func TestCall_WaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, gate := newRemote(), make(chan struct{})
-		r.set(gate, nil)
+		r, gate := gated()
 		l := limiter(t, bucket.Config{Store: many{remote: r}, Limit: bucket.PerSecond(5), MaxCalls: 2, OnFailure: bucket.FailClosed})
 		var all sync.WaitGroup
 		decide := func(key string, want time.Duration) {
@@ -128,8 +125,7 @@ func TestCall_WaitsForItsTurn(t *testing.T) {
 // TestCall_SomeAnswers checks that an error or an invalid decision concerns one key only.
 func TestCall_SomeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, gate := newRemote(), make(chan struct{})
-		r.set(gate, nil)
+		r, gate := gated()
 		s := many{r, func(rs []store.Request, answers []store.Answer) {
 			for i, r := range rs {
 				switch r.Key {
@@ -209,8 +205,7 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 func TestCall_NotSent(t *testing.T) {
 	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {
 		synctest.Test(t, func(t *testing.T) {
-			r, gate := newRemote(), make(chan struct{})
-			r.set(gate, nil)
+			r, gate := gated()
 			var calls atomic.Int64
 			s := many{r, func(rs []store.Request, answers []store.Answer) {
 				if calls.Add(1) <= failures {

@@ -95,8 +95,7 @@ func TestHooks(t *testing.T) {
 // but not its deadline.
 func TestHooks_ContextOfStoreCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
+		store, gate := gated()
 		var of []any
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(9), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
 			StoreCalled: func(ctx context.Context, _ bucket.StoreEvent) { of = append(of, ctx.Value(mark{})) },
@@ -119,15 +118,6 @@ func TestHooks_ContextOfStoreCalled(t *testing.T) {
 	})
 }
 
-// panicking are hooks that panic.
-func panicking() bucket.Hooks {
-	return bucket.Hooks{
-		StoreCalled: func(context.Context, bucket.StoreEvent) { panic("asked") },
-		Denied:      func(context.Context, bucket.DenialEvent) { panic("denied") },
-		Waited:      func(context.Context, bucket.WaitEvent) { panic("waited") },
-	}
-}
-
 // caught returns what something panicked with.
 func caught(something func()) (value any) {
 	defer func() { value = recover() }()
@@ -142,8 +132,7 @@ func TestHooks_PanicOfStoreCalled(t *testing.T) {
 		"in line":  func(l *bucket.Limiter) error { return l.Wait(context.Background(), "k", 1) },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			store, gate := newRemote(), make(chan struct{})
-			store.set(gate, nil)
+			store, gate := gated()
 			var panics atomic.Int64
 			l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
 				StoreCalled: func(context.Context, bucket.StoreEvent) {
@@ -171,7 +160,10 @@ func TestHooks_PanicOfStoreCalled(t *testing.T) {
 // TestHooks_PanicPropagatesToTheCaller checks that the state is consistent afterwards: no caller waits.
 func TestHooks_PanicPropagatesToTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := limiter(t, bucket.Config{Limit: bucket.Per(5, time.Hour), Hooks: panicking()})
+		memory := limiter(t, bucket.Config{Limit: bucket.Per(5, time.Hour), Hooks: bucket.Hooks{
+			Denied: func(context.Context, bucket.DenialEvent) { panic("denied") },
+			Waited: func(context.Context, bucket.WaitEvent) { panic("waited") },
+		}})
 		must(t, memory.Take(t.Context(), "k", 5))
 		hurried, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

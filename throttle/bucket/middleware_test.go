@@ -74,8 +74,7 @@ func TestMiddleware_ClientIsGone(t *testing.T) {
 // a 200.
 func TestMiddleware_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(make(chan struct{}), nil)
+		store, _ := gated()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed})
 		served := false
 		h := bucket.Middleware(l, bucket.MiddlewareConfig{})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))

@@ -119,8 +119,7 @@ func TestPart_OneTrial(t *testing.T) {
 // time and 512 of them, and that those without a call are no failures of the store.
 func TestPart_MaxCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, gate := newRemote(), make(chan struct{})
-		slow.set(gate, nil)
+		slow, gate := gated()
 		l := limiter(t, bucket.Config{Store: slow, Limit: bucket.PerSecond(10), MaxCalls: 20, OnFailure: bucket.FailClosed})
 		var all sync.WaitGroup
 		var byStore atomic.Int64
@@ -174,8 +173,7 @@ func TestDeadline_BelowTheTimeout(t *testing.T) {
 		{"many", func(r *remote) store.Store { return many{remote: r} }},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			hung := newRemote()
-			hung.set(make(chan struct{}), nil)
+			hung, _ := gated()
 			l := limiter(t, bucket.Config{Store: tt.store(hung), Limit: bucket.PerSecond(1)})
 			decide := func() {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -164,8 +164,7 @@ func TestQueue_ForgetsWaitersThatLeft(t *testing.T) {
 // The next one gets its token from the share.
 func TestQueue_ErrorOfAWaiterThatHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newRemote()
-		s.set(make(chan struct{}), nil)
+		s, _ := gated()
 		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(100), Replicas: 10})
 		ctx, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer leave()
@@ -285,8 +284,7 @@ func TestQueue_LimitBelowARequest(t *testing.T) {
 // call.
 func TestQueue_RequestsOfAStoreCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
+		store, gate := gated()
 		var questions, requests atomic.Int64
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
 			StoreCalled: func(_ context.Context, e bucket.StoreEvent) { questions.Add(1); requests.Add(int64(e.Requests)) },

@@ -62,8 +62,7 @@ func TestPolicy(t *testing.T) {
 // the store is called after it.
 func TestStore_PausesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(make(chan struct{}), nil) // frozen
+		store, _ := gated() // frozen
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
 		begun := time.Now()
 		for range 20 {
@@ -86,8 +85,7 @@ func TestStore_PausesAfterFailures(t *testing.T) {
 // first pause.
 func TestStore_FirstPauseIsTheShortest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(make(chan struct{}), nil)
+		store, _ := gated()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), OneByOne: true})
 		for range 64 {
 			go func() { _, _ = l.Decide(t.Context(), "k") }()

@@ -34,6 +34,13 @@ func newFailing() *remote {
 	return r
 }
 
+// gated returns a remote store that answers once the gate is closed.
+func gated() (r *remote, gate chan struct{}) {
+	r, gate = newRemote(), make(chan struct{})
+	r.set(gate, nil)
+	return r, gate
+}
+
 func (r *remote) set(gate chan struct{}, err error) {
 	r.mu.Lock()
 	r.gate, r.err = gate, err
