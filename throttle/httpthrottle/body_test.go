@@ -59,22 +59,6 @@ func TestBody_EndsTheCall(t *testing.T) {
 	}
 }
 
-func TestBody_None(t *testing.T) {
-	open := io.NopCloser(strings.NewReader(""))
-	for name, c := range map[string]struct {
-		method string
-		body   io.ReadCloser
-	}{"NoBody": {"GET", http.NoBody}, "nil": {"GET", nil}, "HEAD": {"HEAD", open}} {
-		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: c.body}, nil
-		}), httpthrottle.TransportConfig{})
-		response, err := transport.RoundTrip(request(t.Context(), c.method, http.NoBody))
-		equal(t, name+": error", err, nil)
-		equal(t, name+": body", response.Body, c.body)
-		equal(t, name, books(throttleOf(t, transport, host)), "1 medium accepted/none")
-	}
-}
-
 type stream struct {
 	io.Reader
 	bytes.Buffer
@@ -137,7 +121,7 @@ func TestBody_FailedUpload(t *testing.T) {
 		equal(t, name+": error", errors.Is(err, errPlain), true)
 	}
 	closing := errors.New("closed by the base")
-	r := request(t.Context(), http.MethodPost, &closedBody{err: closing})
+	r := request(t.Context(), http.MethodPost, broken{closing})
 	got, _ := send(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 		_, err := r.Body.Read(nil)
@@ -151,11 +135,6 @@ func TestBody_FailedUpload(t *testing.T) {
 	}), r)
 	equal(t, "an upload that ended well", got, "1 medium rejected/availability")
 }
-
-type closedBody struct{ err error }
-
-func (b *closedBody) Read([]byte) (int, error) { return 0, b.err }
-func (b *closedBody) Close() error             { return nil }
 
 // Only bodies that may fail are wrapped. net/http sends the others in faster ways.
 func TestBody_WrappedUploads(t *testing.T) {

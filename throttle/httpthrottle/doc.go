@@ -28,14 +28,13 @@
 //     the Config, 1 s by default,
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
 //
-// A call of gRPC or gRPC-Web has its code in the header or in the trailer. Without one in the header,
-// the outcome is recorded with the first byte of the body. If the body is empty, it is recorded with the
-// trailer. The
-// middleware does the same. The code of a stream of the Connect protocol is in the body, where only
-// package connectthrottle finds it. That package and grpcthrottle also see the deadline of a call.
+// A call of gRPC or gRPC-Web whose code is in the trailer is recorded with the first byte of the body, or
+// with the trailer if the body is empty; in the middleware too. The code of a stream of the Connect protocol
+// is in the body, where only package connectthrottle finds it. That package and grpcthrottle also see the
+// deadline of a call.
 //
-// The transport leaves response, body, trailers, errors and connections as they are. That includes
-// HTTP/2 and upgraded connections. It costs one allocation per request, for the body.
+// The transport leaves response, body, trailers, errors and connections as they are, with HTTP/2 and upgraded
+// connections too. It costs one allocation per request, for the body.
 //
 // # Server
 //
@@ -46,18 +45,15 @@
 //
 // While requests wait for a processor, or in a queue inside the handler, such as that of a full pool of
 // connections, the middleware sheds the least important ones by itself: see Config.ProcessorWait and
-// Config.Slow. The throttle also learns from the statuses that the handler answers: 503 with Retry-After
-// says that it is full. Health checks are served whatever the throttle decides: see
-// MiddlewareConfig.Exempt.
+// Config.Slow. The throttle also learns from the statuses that the handler answers. Health checks are served
+// whatever the throttle decides: see MiddlewareConfig.Exempt.
 //
 // # Client, server, or both
 //
 // Throttle in the client if you can: shedding there costs the server nothing. Throttle in each server of
-// yours too. docs/where-to-put-throttles.md says when, and by which key: per host, route or tenant. A
-// Middleware has one throttle for all requests by default, because it usually runs before the mux has
-// matched a route.
-//
-// Package protocol says how priorities and load reports travel: as in the other protocols.
+// yours too. docs/where-to-put-throttles.md says when, and by which key. A Middleware has one throttle for
+// all requests by default, because it usually runs before the mux has matched a route. Package protocol says
+// how priorities and load reports travel.
 //
 // # Nested throttles
 //
@@ -74,16 +70,11 @@
 // If the request itself was at fault, a 502 is Accepted: the request was invalid, or the client
 // broke off its upload. The Transport reports that too.
 //
-// A handler may refuse a request for a reason other than capacity, such as a limit per caller. It
-// must report that with Tell, or the requests of other callers are shed: see [Middleware].
-//
-// # Other handlers
+// A handler that refuses a request for a reason other than capacity, such as a limit per caller, must report
+// that with Tell, or the requests of other callers are shed: see [Middleware].
 //
 // A middleware around h2c.NewHandler sees one request per connection. Put it inside:
 // h2c.NewHandler(serve(mux), server).
-//
-// [http.MaxBytesReader] inside the middleware works as without it: if the handler answers 413, the
-// server closes the connection so that the client can read the answer.
 //
 // # Retries
 //
@@ -94,12 +85,10 @@
 //		Retry:    &retry.Config{},
 //	})
 //
-// Package retry says which calls are retried, and how many. Each host has its own budget. See
-// TransportConfig.Repeatable for the requests that are sent again. Retry-After is obeyed. The caller gets
-// the response or the error of the last attempt, and its deadline is for all attempts together.
-//
-// A retry has its number in the [AttemptHeader]. A [Middleware] counts these requests through
-// MiddlewareConfig.RetryHooks, and can lower their priority: see MiddlewareConfig.LowerRetries.
+// Package retry says which calls are retried, and how many; TransportConfig.Repeatable says which requests.
+// Each host has its own budget. Retry-After is obeyed. The caller gets the response or the error of the last
+// attempt, and its deadline is for all attempts together. A retry has its number in the [AttemptHeader], which
+// a [Middleware] counts and can give a lower priority.
 //
 // If another library retries, put it around the transport, so that every attempt passes the
 // throttle, and do not set Retry. Do not let it retry if errors.Is(err, [throttle.ErrShed]). A

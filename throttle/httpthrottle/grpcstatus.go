@@ -13,11 +13,8 @@ import (
 )
 
 const (
-	// grpcStatus is the field with the code of a gRPC call. It is a trailer, or in the header if the
-	// call has no message.
-	grpcStatus = "Grpc-Status"
-	// grpcPushback is the field beside it with which a server delays or forbids retries.
-	grpcPushback = "Grpc-Retry-Pushback-Ms"
+	grpcStatus   = "Grpc-Status"            // the code of a call, in the trailer, or in the header if there is no message
+	grpcPushback = "Grpc-Retry-Pushback-Ms" // delays or forbids retries
 )
 
 const grpcNames = `OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied

@@ -49,25 +49,6 @@ func TestMiddleware_Tell(t *testing.T) {
 	}
 }
 
-func TestMiddleware_Tell_overloaded(t *testing.T) {
-	th := shedding(t, throttle.Config{})
-	w := served(th, httpthrottle.MiddlewareConfig{Trust: trusting(true)}, incoming(t.Context()), never(t))
-	equal(t, "status", w.Code, http.StatusServiceUnavailable)
-	report, valid := protocol.ParseLoad(w.Header()[protocol.LoadHeader])
-	if !valid || !report.Overloaded || report.Shed[throttle.High] < 0.5 || report.Utilization < 1 {
-		t.Errorf("got %q, read as %+v, %v", w.Header()[protocol.LoadHeader], report, valid)
-	}
-}
-
-func TestMiddleware_Tell_proxy(t *testing.T) {
-	proxied := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set(protocol.LoadHeader, "TEXT cpu_utilization=0.5")
-		w.WriteHeader(http.StatusOK)
-	}
-	w := served(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{Trust: trusting(true)}, incoming(t.Context()), proxied)
-	equal(t, "header", strings.Join(w.Header()[protocol.LoadHeader], "|"), calmLoad)
-}
-
 func TestTransport_Listen(t *testing.T) {
 	const overloaded = "TEXT named_metrics.spillway.overloaded=1"
 	for name, c := range map[string]struct {

@@ -1,10 +1,7 @@
 package httpthrottle_test
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,27 +17,14 @@ func routes() *throttle.Group {
 	return throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "routes"} }, throttle.GroupConfig{}))
 }
 
-func TestGroups(t *testing.T) {
-	group := routes()
-	stats := func(key string) string { return books(throttle.Must(group.Get(key))) }
-	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	inside, outside := http.NewServeMux(), http.NewServeMux()
-	inside.Handle("GET /a/{id}", httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})(handler))
-	inside.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/a/7", nil))
-	equal(t, "inside a mux", stats("GET /a/{id}"), "1 medium accepted/none")
-
-	outside.Handle("GET /b/{id}", handler)
-	around := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})(outside)
+// A middleware around a mux has one throttle, and passes on the pattern that the mux has matched.
+func TestMiddleware_aroundAMux(t *testing.T) {
+	group, mux := routes(), http.NewServeMux()
+	mux.Handle("GET /b/{id}", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/b/7", nil)
-	around.ServeHTTP(httptest.NewRecorder(), r)
-	equal(t, "around a mux", stats(""), "1 medium accepted/none")
+	served(nil, httpthrottle.MiddlewareConfig{Group: group}, r, mux.ServeHTTP)
+	equal(t, "books", books(throttle.Must(group.Get(""))), "1 medium accepted/none")
 	equal(t, "pattern copied", r.Pattern, "GET /b/{id}")
-
-	byTenant := httpthrottle.MiddlewareConfig{Group: group, Key: func(r *http.Request) string { return r.Header.Get("Tenant") }}
-	r = incoming(t.Context())
-	r.Header.Set("Tenant", "seven")
-	served(nil, byTenant, r, handler)
-	equal(t, "own key", stats("seven"), "1 medium accepted/none")
 }
 
 // A server that shuts down may close its group before its last request.
@@ -96,7 +80,7 @@ func TestMiddleware_SameAsWithout(t *testing.T) {
 		var handlers sync.WaitGroup
 		bare := serve(t, scenery(), http2)
 		throttled := serve(t, tracked{httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(scenery()), &handlers}, http2)
-		for _, path := range []string{"/abilities", "/copy", "/file", "/hints", "/trailer", "/panic", "/break", "/timeout", "/nothing"} {
+		for _, path := range []string{"/abilities", "/file", "/hints", "/trailer", "/panic", "/break", "/nothing"} {
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				if path == "/break" && method == "HEAD" {
 					continue // what comes first is a race in the standard library
@@ -107,66 +91,32 @@ func TestMiddleware_SameAsWithout(t *testing.T) {
 		if !http2 {
 			compare(t, "upgrade", bare, throttled, upgrading)
 		}
-		compare(t, "duplex", bare, throttled, duplex)
 		handlers.Wait()
 		started, finished := rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished)
 		equal(t, "started calls finished", started, finished)
-		equal(t, "at least 27 requests", started >= 27, true) // the client may retry some
+		equal(t, "at least 20 requests", started >= 20, true) // the client may retry some
 		equal(t, "in flight", strings.Contains(books(th), "in flight"), false)
 	}
 }
 
-func duplex(tr *transcript, client *http.Client, server string) {
-	in, out := io.Pipe()
-	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, server+"/duplex", in)
-	go func() { _, _ = io.WriteString(out, "one\n") }()
-	response, err := client.Do(r)
-	if err != nil {
-		tr.say("%v", err)
-		return
-	}
-	defer response.Body.Close()
-	answers := bufio.NewReader(response.Body)
-	able, err := answers.ReadString('\n')
-	tr.say("%q %v", able, err)
-	for _, line := range []string{"two\n", "three\n"} {
-		answer, err := answers.ReadString('\n')
-		tr.say("%q %v", answer, err)
-		_, _ = io.WriteString(out, line)
-	}
-	_ = out.Close()
-	rest, err := io.ReadAll(answers)
-	tr.say("%q %v", rest, err)
-}
-
-func TestHealthCheck(t *testing.T) {
+// Health checks are served whatever the throttle decides. An Exempt of the config replaces them.
+func TestMiddleware_Exempt(t *testing.T) {
+	teapot := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
+	own := func(r *http.Request) bool { return r.URL.Path == "/status" }
 	for target, want := range map[string]bool{
 		"/healthz": true, "/livez": true, "/readyz": true, "/health": true, "/ping": true, "/readyz?verbose": true, "http://shop.example/ping": true,
-		"/": false, "/healthz/": false, "/healthz/db": false, "/HEALTHZ": false, "/api/healthz": false, "//healthz": false, "/?path=/healthz": false,
+		"/": false, "/healthz/": false, "/healthz/db": false, "/HEALTHZ": false, "/api/healthz": false, "//healthz": false, "/?path=/healthz": false, "/status": false,
 	} {
-		equal(t, target, httpthrottle.HealthCheck(httptest.NewRequest(http.MethodGet, target, http.NoBody)), want)
-	}
-}
-
-// Exempt requests are served whatever the throttle decides. An Exempt of the config replaces the health checks.
-func TestMiddleware_Exempt(t *testing.T) {
-	own := func(r *http.Request) bool { return r.URL.Path == "/status" }
-	for _, c := range []struct {
-		target string
-		exempt func(*http.Request) bool
-		want   int
-	}{
-		{"/healthz", nil, http.StatusTeapot},
-		{"/status", nil, http.StatusServiceUnavailable},
-		{"/healthz", own, http.StatusServiceUnavailable},
-		{"/status", own, http.StatusTeapot},
-	} {
-		th := shedding(t, throttle.Config{})
-		counted := books(th)
-		w := served(th, httpthrottle.MiddlewareConfig{Exempt: c.exempt}, httptest.NewRequest(http.MethodGet, c.target, http.NoBody),
-			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-		equal(t, c.target+": status", w.Code, c.want)
-		equal(t, c.target+": exempt", th.Stats().Exempt == 1, c.want == http.StatusTeapot)
-		equal(t, c.target+": other calls", books(th), counted)
+		for _, c := range []httpthrottle.MiddlewareConfig{{}, {Exempt: own}} {
+			if c.Exempt != nil {
+				want = target == "/status"
+			}
+			th := shedding(t, throttle.Config{})
+			counted := books(th)
+			w := served(th, c, httptest.NewRequest(http.MethodGet, target, http.NoBody), teapot)
+			equal(t, target+": is served", w.Code == http.StatusTeapot, want)
+			equal(t, target+": exempt", th.Stats().Exempt == 1, want)
+			equal(t, target+": other calls", books(th), counted)
+		}
 	}
 }

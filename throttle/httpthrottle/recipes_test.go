@@ -135,35 +135,11 @@ func behindEnvoy(th *throttle.Throttle) func(http.Handler) http.Handler {
 	return shed
 }
 
-func TestReadmeClient(t *testing.T) {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// TestReadme has the client and the server of a backend that is down. Both shed, and the server sheds fewer checkouts.
+func TestReadme(t *testing.T) {
+	server := throttle.Must(readmeServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer backend.Close()
-	client, err := readmeClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 1000 {
-		response, err := client.Get(backend.URL)
-		if errors.Is(err, throttle.ErrShed) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-	}
-	t.Error("1000 requests to a backend that answers 503: got none shed")
-}
-
-func TestReadmeServer(t *testing.T) {
-	server, err := readmeServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	shed := map[string]int{}
 	for range 500 {
 		for _, path := range []string{"/checkout", "/products"} {
@@ -177,16 +153,32 @@ func TestReadmeServer(t *testing.T) {
 	if shed["/checkout"] == 0 || shed["/products"] <= shed["/checkout"] {
 		t.Errorf("shed: got %v want some of both, and fewer checkouts", shed)
 	}
+	backend := httptest.NewServer(server.Handler)
+	defer backend.Close()
+	client := throttle.Must(readmeClient())
+	for range 1000 {
+		response, err := client.Get(backend.URL)
+		if errors.Is(err, throttle.ErrShed) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	t.Error("1000 requests to a backend that answers 503: got none shed")
 }
 
 func TestBehindEnvoy(t *testing.T) {
 	th := shedding(t, throttle.Config{})
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		want string
 	}{
 		"shed":      {t.Context(), "true"},
-		"ended too": {over(t), ""},
+		"ended too": {over, ""},
 	} {
 		w := httptest.NewRecorder()
 		behindEnvoy(th)(http.HandlerFunc(never(t))).ServeHTTP(w, incoming(c.ctx))
@@ -194,11 +186,4 @@ func TestBehindEnvoy(t *testing.T) {
 			t.Errorf("%s: got %d with the header %q want 503 with %q", name, w.Code, got, c.want)
 		}
 	}
-}
-
-func over(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,43 +44,27 @@ func statsOf(t *testing.T, transport *httpthrottle.Transport) retry.Stats {
 	return all[0].Stats()
 }
 
-// tracing is a body that records that it was closed, and fails if it is read afterwards.
-type tracing struct {
-	io.Reader
-	closed atomic.Bool
-}
-
-func (b *tracing) Read(p []byte) (int, error) {
-	if b.closed.Load() {
-		return 0, errors.New("read after Close")
-	}
-	return b.Reader.Read(p)
-}
-
-func (b *tracing) Close() error {
-	b.closed.Store(true)
-	return nil
-}
-
 // backend is a base that answers with the statuses in order, and then with the last one.
 type backend struct {
 	statuses []int // 0 is a refused connection
 	header   http.Header
 	requests []*http.Request
-	bodies   []*tracing // of responses
+	uploads  []string       // bodies of requests
+	bodies   []*trackedBody // of responses
 }
 
 func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.requests = append(b.requests, r)
 	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
+		text, _ := io.ReadAll(r.Body)
+		b.uploads = append(b.uploads, string(text))
 		_ = r.Body.Close()
 	}
 	status := b.statuses[min(len(b.requests), len(b.statuses))-1]
 	if status == 0 {
 		return nil, errors.New("connection refused")
 	}
-	body := &tracing{Reader: strings.NewReader(fmt.Sprintf("answer %d", len(b.requests)))}
+	body := &trackedBody{Reader: strings.NewReader(fmt.Sprintf("answer %d", len(b.requests)))}
 	b.bodies = append(b.bodies, body)
 	return &http.Response{StatusCode: status, Header: b.header.Clone(), Body: body, Request: r, ContentLength: -1}, nil
 }
@@ -105,7 +88,7 @@ func TestRetry_OfEachStatus(t *testing.T) {
 			}
 			_ = response.Body.Close()
 			for i, b := range base.bodies {
-				equal(t, fmt.Sprint(status, ": the body of response ", i+1, " is closed"), b.closed.Load(), true)
+				equal(t, fmt.Sprint(status, ": the body of response ", i+1, " is closed"), b.closed > 0, true)
 			}
 			equal(t, strconv.Itoa(status), strings.Contains(books(throttleOf(t, transport, host)), "in flight"), false)
 		})
@@ -114,7 +97,8 @@ func TestRetry_OfEachStatus(t *testing.T) {
 
 func TestRetry_MarksAttemptsAndLowersTheirPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		base := &backend{statuses: []int{503, 503, 200}}
+		begun := time.Now()
+		base := &backend{statuses: []int{503, 503, 200}, header: http.Header{"Retry-After": {"2"}}}
 		transport := retrying(t, base, httpthrottle.TransportConfig{Send: func(*http.Request) bool { return true }})
 		r := get(throttle.WithPriority(t.Context(), throttle.Important))
 		r.Header.Set("X-Own", "1")
@@ -124,17 +108,7 @@ func TestRetry_MarksAttemptsAndLowersTheirPriority(t *testing.T) {
 			equal(t, "header", fmt.Sprintf("%v %s %s", h[httpthrottle.AttemptHeader], h.Get(httpthrottle.PriorityHeader), h.Get("X-Own")), want)
 		}
 		equal(t, "header of the caller", len(r.Header), 1)
-	})
-}
-
-// Package retry decides about a delay. The transport gives it that of the response.
-func TestRetry_ObeysRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		base := &backend{statuses: []int{503}, header: http.Header{"Retry-After": {"2"}}}
-		_ = ask(t, retrying(t, base, httpthrottle.TransportConfig{}), get(t.Context())).Body.Close()
-		equal(t, "attempts", len(base.requests), 3)
-		equal(t, "duration", time.Since(begun), 4*time.Second)
+		equal(t, "duration, with the delay of each response", time.Since(begun), 4*time.Second)
 	})
 }
 
@@ -263,6 +237,9 @@ func TestRetry_Repeatable(t *testing.T) {
 			}
 			if s := statsOf(t, transport); (s.Denied.Count(retry.ReasonOnce) == 1) != (tt.want == 1) {
 				t.Errorf("%+v: got %+v", tt, s)
+			}
+			for _, text := range base.uploads {
+				equal(t, "the whole body of each attempt", text == "text" || tt.body == nil, true)
 			}
 			_ = response.Body.Close()
 		})

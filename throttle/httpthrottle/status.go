@@ -1,8 +1,10 @@
 package httpthrottle
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -133,8 +135,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if text == "" {
 		return 0, false
 	}
-	if seconds, ok := parseSeconds(text); ok {
-		return min(seconds, protocol.MaxDelay), true
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
+		return min(time.Duration(seconds)*time.Second, protocol.MaxDelay), true
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -144,15 +146,4 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		now = date
 	}
 	return max(0, min(at.Sub(now), protocol.MaxDelay)), true
-}
-
-func parseSeconds(text string) (time.Duration, bool) {
-	var d time.Duration
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		d = min(10*d+time.Duration(c-'0')*time.Second, protocol.MaxDelay)
-	}
-	return d, true
 }

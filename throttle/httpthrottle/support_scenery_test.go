@@ -63,24 +63,7 @@ func scenery() http.Handler {
 		fmt.Fprintln(w, abilities(w), str)
 		fmt.Fprintln(w, control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(time.Hour)), control.Flush())
 	})
-	mux.HandleFunc("/duplex", func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		fmt.Fprintln(w, control.EnableFullDuplex(), control.Flush())
-		for line := range lines(bufio.NewReader(r.Body)) {
-			_, _ = io.WriteString(w, strings.ToUpper(line))
-			_ = control.Flush()
-		}
-	})
-	mux.HandleFunc("/copy", func(w http.ResponseWriter, _ *http.Request) {
-		n, err := io.Copy(w, strings.NewReader(strings.Repeat("text", 10_000)))
-		fmt.Fprintln(w, n, err)
-	})
 	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "doc.go") })
-	mux.HandleFunc("/timeout", func(w http.ResponseWriter, _ *http.Request) {
-		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(past())
-		fmt.Fprintln(w, "text", control.Flush() != nil)
-	})
 	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/refuse", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusExpectationFailed) })
 	mux.HandleFunc("/break", func(w http.ResponseWriter, _ *http.Request) {
@@ -110,19 +93,8 @@ func upgrade(w http.ResponseWriter, _ *http.Request) {
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: loud\r\n\r\n")
-	for line := range lines(rw.Reader) {
-		_, _ = io.WriteString(conn, strings.ToUpper(line))
-	}
-}
-
-func lines(r *bufio.Reader) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for {
-			line, err := r.ReadString('\n')
-			if err != nil || !yield(line) {
-				return
-			}
-		}
+	for lines := bufio.NewScanner(rw); lines.Scan(); {
+		_, _ = io.WriteString(conn, strings.ToUpper(lines.Text())+"\n")
 	}
 }
 

@@ -249,5 +249,3 @@ func panics(f func()) (what any) {
 }
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
-
-func past() time.Time { return time.Unix(0, 0) }

@@ -10,8 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +46,7 @@ func compare(t *testing.T, what string, bare, other place, run scenario) {
 }
 
 func TestTransport_SameAsWithout(t *testing.T) {
-	all := scenarios(t)
+	all := scenarios()
 	for _, http2 := range []bool{false, true} {
 		bare, rec := serve(t, scenery(), http2), throttletest.NewRecorder()
 		base := bare.client.Transport.(*http.Transport).Clone()
@@ -137,51 +135,34 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func scenarios(t *testing.T) map[string]scenario {
-	file := filepath.Join(t.TempDir(), "upload")
-	if err := os.WriteFile(file, bytes.Repeat([]byte("file"), 50_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	open := func() io.Reader { f, _ := os.Open(file); return f }
+func scenarios() map[string]scenario {
 	length := func(n int64) func(*http.Request) { return func(r *http.Request) { r.ContentLength = n } }
 	set := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
 	trailer := func(r *http.Request) { r.Trailer = http.Header{"After": {"all"}} }
 	all := map[string]scenario{
-		"get": do("GET", "/echo", nil), "head": do("HEAD", "/echo", nil), "options": do("OPTIONS", "/echo", nil), "delete": do("DELETE", "/echo", nil),
-		"NoBody":          do("POST", "/echo", func() io.Reader { return http.NoBody }),
-		"string":          do("POST", "/echo", func() io.Reader { return strings.NewReader("text") }),
+		"get": do("GET", "/echo", nil), "head": do("HEAD", "/echo", nil), "sized": do("GET", "/size?flush=1&n=65536", nil),
 		"stream":          do("POST", "/echo", ofStream(100_000)),
 		"stream, empty":   do("POST", "/echo", ofStream(0)),
 		"stream, length":  do("PUT", "/echo", ofStream(100_000), length(100_000)),
 		"stream, trailer": do("POST", "/echo", ofStream(10), trailer),
-		"file":            do("PUT", "/echo", open), "file, length": do("PUT", "/echo", open, length(200_000)),
-		"nop closer":    do("PUT", "/echo", nil, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("text")) }, length(4)),
-		"own header":    do("GET", "/echo", nil, set("A", "1"), set("User-Agent", "")),
-		"trailer":       do("GET", "/trailer", nil),
-		"hints":         do("GET", "/hints", nil),
-		"gzip":          do("GET", "/gzip", nil),
-		"gzip, asked":   do("GET", "/gzip", nil, set("Accept-Encoding", "gzip")),
-		"gzip, head":    do("HEAD", "/gzip", nil),
-		"continue":      do("POST", "/echo", ofBytes(5000), set("Expect", "100-continue")),
-		"not continued": do("POST", "/refuse", ofBytes(5000), set("Expect", "100-continue")),
-		"break":         do("GET", "/break", nil),
-		"HTTP close":    do("GET", "/echo", nil, func(r *http.Request) { r.Close = true }),
-		"bad method":    do("GET", "/echo", nil, func(r *http.Request) { r.Method = "A B" }),
-		"bad header":    do("GET", "/echo", nil, func(r *http.Request) { r.Header["A B"] = nil }),
-		"bad scheme":    do("GET", "/echo", nil, func(r *http.Request) { r.URL.Scheme = "gopher" }),
-		"no host":       do("GET", "/echo", nil, func(r *http.Request) { r.URL.Host = "" }),
+		"nop closer":      do("PUT", "/echo", nil, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("text")) }, length(4)),
+		"own header":      do("GET", "/echo", nil, set("A", "1"), set("User-Agent", "")),
+		"trailer":         do("GET", "/trailer", nil),
+		"hints":           do("GET", "/hints", nil),
+		"gzip":            do("GET", "/gzip", nil),
+		"gzip, asked":     do("GET", "/gzip", nil, set("Accept-Encoding", "gzip")),
+		"continue":        do("POST", "/echo", ofBytes(5000), set("Expect", "100-continue")),
+		"not continued":   do("POST", "/refuse", ofBytes(5000), set("Expect", "100-continue")),
+		"break":           do("GET", "/break", nil),
+		"bad method":      do("GET", "/echo", nil, func(r *http.Request) { r.Method = "A B" }),
+		"no host":         do("GET", "/echo", nil, func(r *http.Request) { r.URL.Host = "" }),
 	}
-	for _, n := range []int{0, 1, 512, 4097, 65536, 1 << 20} {
-		all[fmt.Sprint("size ", n)] = do("GET", fmt.Sprint("/size?n=", n), nil)
-		all[fmt.Sprint("size, flushed ", n)] = do("GET", fmt.Sprint("/size?flush=1&n=", n), nil)
-		all[fmt.Sprint("upload ", n)] = do("POST", "/echo", ofBytes(n))
-	}
-	for _, status := range []int{200, 204, 205, 206, 304, 400, 401, 404, 417, 425, 429, 500, 503, 599, 999} {
+	for _, status := range []int{204, 206, 304, 401, 417, 503, 999} {
 		all[fmt.Sprint("status ", status)] = do("GET", fmt.Sprint("/status/", status), nil)
 	}
-	for _, status := range []int{301, 302, 303, 307, 308} {
+	for _, status := range []int{303, 307} {
 		all[fmt.Sprint("redirect ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofBytes(10))
 		all[fmt.Sprint("redirect a stream ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofStream(10))
 	}

@@ -63,6 +63,10 @@ func TestTransport_NotSent(t *testing.T) {
 		}
 		if c.is == throttle.ErrShed {
 			sheds++
+			var refused *throttle.ShedError
+			var temporary interface{ Temporary() bool }
+			equal(t, name+": key", errors.As(err, &refused) && refused.Key == host && refused.Throttle == "backend", true)
+			equal(t, name+": temporary", errors.As(err, &temporary) && temporary.Temporary(), false)
 		}
 		equal(t, name+": body closed", body.closed, 1)
 		after, n := counted()
@@ -74,17 +78,6 @@ func TestTransport_NotSent(t *testing.T) {
 		}
 	}
 	equal(t, "calls that were not sent", statsOf(t, retried).Calls[0], 2)
-}
-
-// http.Client wraps the error of a shed request.
-func TestTransport_ShedError(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
-	overload(t, throttleOf(t, transport, host))
-	_, err := (&http.Client{Transport: transport}).Do(get(t.Context())) //nolint:bodyclose // there is none
-	var refused *throttle.ShedError
-	equal(t, "key", errors.As(err, &refused) && refused.Key == host && refused.Throttle == "backend", true)
-	var temporary interface{ Temporary() bool }
-	equal(t, "says Temporary", errors.As(err, &temporary) && temporary.Temporary(), false)
 }
 
 func TestTransport_AfterClose(t *testing.T) {

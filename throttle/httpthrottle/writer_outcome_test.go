@@ -177,28 +177,7 @@ func TestOutcome_TimeoutHandler(t *testing.T) {
 	})
 }
 
-// http.TimeoutHandler answers 503 in place of a handler that writes late.
-func TestOutcome_TimeoutHandlerOutside(t *testing.T) {
-	for name, handler := range map[string]http.HandlerFunc{
-		"writes late":  func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second); w.WriteHeader(200) },
-		"returns late": func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Second) },
-		"sees the end": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			th := newThrottle(t, throttle.Config{Mode: throttle.ModeOff})
-			timed := http.TimeoutHandler(within(th, handler), time.Second, "timed out")
-			for range 20 {
-				w := httptest.NewRecorder()
-				timed.ServeHTTP(w, incoming(t.Context()))
-				equal(t, name+": status", w.Code, http.StatusServiceUnavailable)
-				time.Sleep(3 * time.Second) // until the handler has ended
-			}
-			equal(t, name, books(th), "20 medium rejected/timeout")
-		})
-	}
-}
-
-// A handler that writes after its deadline is too late, whatever it writes.
+// A handler that writes after its deadline is too late, whatever it writes: http.TimeoutHandler may be around it.
 func TestOutcome_DeadlinePassed(t *testing.T) {
 	after := func(answer http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { time.Sleep(time.Minute); answer(w, r) }
