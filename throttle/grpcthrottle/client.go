@@ -150,7 +150,8 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 				s.end(throttle.ErrPanicked)
 			}
 		}()
-		s.ClientStream, err = streamer(c.outgoing(call.Context(), rpc, p, set), desc, cc, method, s.withOnFinish(opts)...)
+		opts = s.answer.with(opts, grpc.OnFinish(s.finished))
+		s.ClientStream, err = streamer(c.outgoing(call.Context(), rpc, p, set), desc, cc, method, opts...)
 		returned = true
 		if err != nil {
 			s.end(err)
@@ -198,11 +199,6 @@ type clientStream struct {
 	rpc      RPC
 	progress progress
 	answer   answerTrailer
-}
-
-// withOnFinish returns opts and an OnFinish option that ends the call. It does not change opts.
-func (s *clientStream) withOnFinish(opts []grpc.CallOption) []grpc.CallOption {
-	return s.answer.with(opts, grpc.OnFinish(s.finished))
 }
 
 // finished ends the call when gRPC has read its trailer, which only then may be read.

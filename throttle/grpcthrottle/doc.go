@@ -27,23 +27,21 @@
 //
 // Health checks are served whatever the throttle decides: see ServerConfig.Exempt.
 //
-// A client has one throttle per target, and a server one per method, because methods often depend
-// on different resources. (httpthrottle.Middleware has one for all requests: it usually runs before
-// the route is known.) The Key of the config changes that. Group.Max bounds the number of
-// throttles. On a server with a [grpc.UnknownServiceHandler] any caller can invent methods, and
-// thereby evict the throttles of others. Let the Key map unknown methods to one key.
+// A client has one throttle per target, and a server one per method, because methods often depend on
+// different resources. The Key of the config changes that. Group.Max bounds the number of throttles. On a
+// server with a [grpc.UnknownServiceHandler] any caller can invent methods, and thereby evict the throttles
+// of others. Let the Key map unknown methods to one key.
 //
 // # Outcomes
 //
 // [FromStatus] lists what each code means. Config.Classify runs first, and can read the code with
-// status.Code.
+// status.Code. A server looks at the caller and at the dependencies of the handler too. Package protocol says
+// how, and how priorities and load reports travel.
 //
-// A server looks at the caller and at the dependencies of the handler too. Package protocol says how, and
-// how priorities and load reports travel: as in the other protocols.
-//
-// The outcome of a unary call is recorded when it ends. The outcome of a stream is recorded with
-// the first message from the server, or with the status if there is none before. Later events of a
-// stream show little about the capacity to start one.
+// The outcome of a unary call is recorded when it ends. The outcome of a stream is recorded with the first
+// message from the server, or with the status if there is none before. Later events of a stream show little
+// about the capacity to start one. It is in flight until it ends: see [Client.StreamInterceptor]. If it ends
+// by its context or its connection, the Finished hook runs on a goroutine of gRPC.
 //
 // # Calls that are cancelled late
 //
@@ -61,20 +59,14 @@
 // A stream of rare events, such as a subscription, should therefore begin with a header: the
 // handler calls SendHeader at once, and the client calls Header.
 //
-// A stream is in flight until it ends: see [Client.StreamInterceptor]. If it ends by its context or its
-// connection, the Finished hook runs on a goroutine of gRPC.
-//
 // # Sheds
 //
 // A shed call fails with the code Unavailable and a RetryInfo. A server also sends the trailer
 // grpc-retry-pushback-ms: -1, so that the retry policies of gRPC do not send the call again at
 // once. In the client that sheds, errors.Is(err, [throttle.ErrShed]) holds, and the error has a
 // method Temporary that returns false. errors.As finds a *[throttle.ShedError] whose Key is the key
-// of the call: the target, by default. If Config.ShedErr has a status, the call fails with that
-// status.
-//
-// Only the Go error names the throttle and its key. The status of a shed call does not, because a server
-// may send it to a remote caller.
+// of the call: the target, by default. Only the Go error names the throttle and its key: a server may send
+// the status to a remote caller. If Config.ShedErr has a status, the call fails with that status.
 //
 // # Retries
 //
@@ -87,14 +79,11 @@
 //		Repeatable: func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Method == "/shop.Orders/Find" },
 //	})
 //
-// Package retry says which calls are retried, and how many. Each key has its own budget. Every
-// attempt passes the throttle, a retry one priority lower. RetryInfo and the trailer
-// grpc-retry-pushback-ms are obeyed. The caller gets the error of the last attempt. Streams are not
-// retried.
-//
-// A retry has the number of earlier attempts in the metadata [AttemptsKey], as the retries of gRPC
-// have. A [Server] counts these calls through ServerConfig.RetryHooks, and can lower their
-// priority: see ServerConfig.LowerRetries.
+// Package retry says which calls are retried, and how many. Each key has its own budget. Every attempt passes
+// the throttle, a retry one priority lower. RetryInfo and the trailer grpc-retry-pushback-ms are obeyed. The
+// caller gets the error of the last attempt. Streams are not retried. A retry has the number of earlier
+// attempts in the metadata [AttemptsKey], as the retries of gRPC have. A [Server] counts these calls, and can
+// lower their priority.
 //
 // Chain other interceptors that retry before those of [Client.DialOptions], so that every attempt
 // passes the throttle, and do not set Retry. The retry policies of gRPC (service config) run inside:

@@ -13,12 +13,71 @@ import (
 	"unicode/utf8"
 
 	"github.com/deixis/faults"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
+
+func detailed(t testing.TB, code codes.Code, details ...protoadapt.MessageV1) error {
+	t.Helper()
+	s, err := status.New(code, "so it is").WithDetails(details...)
+	must(t, err)
+	return s.Err()
+}
+
+func TestFromStatus_Unchanged(t *testing.T) {
+	for _, err := range []error{
+		nil, io.EOF, context.Canceled, errors.New("plain"), status.Error(codes.Internal, "a"), status.Error(codes.Unknown, "a"),
+		status.Error(codes.DataLoss, "a"), status.Error(77, "a"),
+		okError{},
+		noStatusError{},
+		errors.Join(faults.NotFound, status.Error(codes.Unavailable, "a")),
+	} {
+		if got := grpcthrottle.FromStatus(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
+			t.Errorf("got %T %v want the very %v", got, got, err)
+		}
+	}
+}
+
+func TestFromStatusDelay(t *testing.T) {
+	retry := func(d *durationpb.Duration) protoadapt.MessageV1 { return &errdetails.RetryInfo{RetryDelay: d} }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want time.Duration
+	}{
+		{"none", status.Error(codes.Unavailable, "a"), 0},
+		{"empty", detailed(t, codes.Unavailable, retry(nil)), 0},
+		{"five seconds", detailed(t, codes.Unavailable, retry(durationpb.New(5*time.Second))), 5 * time.Second},
+		{"behind others", detailed(t, codes.Unavailable, &errdetails.Help{}, retry(durationpb.New(time.Second))), time.Second},
+		{"first of two", detailed(t, codes.Unavailable, retry(durationpb.New(1)), retry(durationpb.New(2))), 1},
+		{"negative", detailed(t, codes.Unavailable, retry(durationpb.New(-1))), 0},
+		{"for ever", detailed(t, codes.Unavailable, retry(&durationpb.Duration{Seconds: math.MaxInt64})), time.Hour},
+		{"garbage", status.FromProto(&spb.Status{Code: int32(codes.Unavailable), Details: []*anypb.Any{
+			{TypeUrl: "type.googleapis.com/google.rpc.RetryInfo", Value: []byte("\xff\xff")}, {TypeUrl: "nothing"}, nil,
+		}}).Err(), 0},
+	} {
+		f, ok := faults.AsUnavailable(grpcthrottle.FromStatus(tt.err))
+		if !ok || f.RetryInfo.RetryDelay != tt.want {
+			t.Errorf("%s: got %v want %v", tt.name, f, tt.want)
+		}
+	}
+	exhausted := grpcthrottle.FromStatus(detailed(t, codes.ResourceExhausted, retry(durationpb.New(time.Second))))
+	f, ok := faults.AsUnavailable(exhausted)
+	if throttle.FaultOf(exhausted) != throttle.FaultQuota || !ok || f.RetryInfo.RetryDelay != time.Second {
+		t.Errorf("got %v want a quota fault, and an availability fault with the delay in it", exhausted)
+	}
+	if bare := grpcthrottle.FromStatus(status.Error(codes.ResourceExhausted, "a")); faults.IsUnavailable(bare) {
+		t.Errorf("got %v want no availability fault without a delay", bare)
+	}
+}
 
 // A fault converted to a status and back has the same details.
 func TestToStatus_RoundTrip(t *testing.T) {
@@ -49,9 +108,10 @@ func TestToStatus_RoundTrip(t *testing.T) {
 			if status.Code(sent) != tt.code || status.Convert(sent).Message() != err.Error() || !errors.Is(sent, err) || sent.Error() != err.Error() {
 				t.Errorf("%v: got %v want code %v, the text, and the error kept", err, status.Convert(sent), tt.code)
 			}
-			back := grpcthrottle.FromStatus(status.Convert(sent).Err()) // without what does not travel
-			if got, want := throttle.FaultOf(back), throttle.FaultOf(err); got != want {
-				t.Errorf("%v: got fault %v back want %v", err, got, want)
+			received := status.Convert(sent).Err() // without what does not travel
+			back := grpcthrottle.FromStatus(received)
+			if got, want := throttle.FaultOf(back), throttle.FaultOf(err); got != want || status.Code(back) != tt.code || !errors.Is(back, received) {
+				t.Errorf("%v: got fault %v and code %v back want %v, %v", err, got, status.Code(back), want, tt.code)
 			}
 			if got, want := said(back), said(err); got != want || got == "[[]]" && len(status.Convert(sent).Details()) > 0 {
 				t.Errorf("%v: got %q back want %q", err, got, want)
@@ -95,6 +155,10 @@ func TestToStatusKeeps(t *testing.T) {
 		if got := grpcthrottle.ToStatus(err); got != err { //nolint:errorlint // the very error is wanted
 			t.Errorf("got %v want the very error, whose status is not that of what it wraps", got)
 		}
+	}
+	shed := &throttle.ShedError{Throttle: "secret", Key: "secret-host"} // such as the address of a backend
+	for _, err := range []error{shed, fmt.Errorf("orders of secret-tenant: %w", throttle.ErrShed), grpcthrottle.ToStatus(shed)} {
+		wantShed(t, "a shed, whose status names no key", grpcthrottle.ToStatus(err), time.Second)
 	}
 	if got := grpcthrottle.ToStatus(throttle.MarkRejected(own)); got != own { //nolint:errorlint // the very error is wanted
 		t.Errorf("marked: got %#v want the mark off", got)
