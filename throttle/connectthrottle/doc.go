@@ -37,7 +37,7 @@
 //
 // [FromError] lists what each code means. Config.Classify runs first, and can read the code with
 // connect.CodeOf. A server looks at the caller and at the dependencies of the handler too. Package
-// protocol says how, and how priorities and load reports travel: as in the other protocols.
+// protocol says how, and how priorities and load reports travel.
 //
 // The outcome of a unary call or a stream is recorded when it ends. Streams have two exceptions:
 //
@@ -55,10 +55,8 @@
 // grpc-retry-pushback-ms: -1, so that the retry policies of gRPC clients do not send the call again
 // at once. In the client that sheds, errors.Is(err, [throttle.ErrShed]) holds, and the error has a
 // method Temporary that returns false. errors.As finds a *[throttle.ShedError] whose Key is the key
-// of the call: the host, by default. If Config.ShedErr has a code, the call fails with that error.
-//
-// Only the Go error names the throttle and its key. The error that connect sends does not, because the
-// caller may be remote.
+// of the call: the host, by default. Only this Go error names the throttle and its key, not the error that
+// connect sends. If Config.ShedErr has a code, the call fails with that error.
 //
 // # Other interceptors
 //
