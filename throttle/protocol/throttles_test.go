@@ -2,12 +2,9 @@ package protocol_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
@@ -53,24 +50,6 @@ func TestThrottles_Of(t *testing.T) {
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") ||
 		!strings.Contains(got, `throttle=orders key=b error="throttle: group is closed"`) {
 		t.Errorf("after Close: got log %q want one warning", got)
-	}
-}
-
-// A call that is cancelled after CanceledAfter is rejected, unless the Config says otherwise.
-func TestNewThrottles_CanceledAfter(t *testing.T) {
-	for after, want := range map[time.Duration]throttle.Outcome{0: throttle.Rejected, time.Hour: throttle.Ignored, -1: throttle.Ignored} {
-		synctest.Test(t, func(t *testing.T) {
-			throttles := throttle.Must(protocol.NewThrottles("p: C", throttle.Config{Name: "orders", CanceledAfter: after}, throttle.GroupConfig{}, nil))
-			ctx, cancel := context.WithCancel(t.Context())
-			_ = throttles.Of("a").Do(ctx, throttle.Medium, func(ctx context.Context) error {
-				time.Sleep(protocol.CanceledAfter)
-				cancel()
-				return ctx.Err()
-			})
-			if got := throttles.Of("a").Stats().Priorities[throttle.Medium].Ended; got.Outcome(want) != 1 {
-				t.Errorf("CanceledAfter %v: got %+v want %v", after, got, want)
-			}
-		})
 	}
 }
 
