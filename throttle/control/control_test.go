@@ -107,51 +107,27 @@ func TestApply_allOrNothing(t *testing.T) {
 	}
 }
 
-// TestApply_announced is about throttles that a client makes with its first call: their name is known before.
+// TestApply_announced is about throttles and retriers that a client makes with its first call: their name is known before.
 func TestApply_announced(t *testing.T) {
 	var r recorder
 	c := newControl(t, r.hooks())
 	config := throttle.Config{Name: "stock", Hooks: c.ThrottleHooks()}
-	const document = `{"throttles": {"stock": {"mode": "off"}}}`
+	const document = `{"throttles": {"stock": {"mode": "off"}}, "retries": {"orders": {"attempts": 2}}}`
 	if _, err := c.Apply(t.Context(), parse(t, document)); err == nil {
 		t.Error("before: got no error want that the name is unknown")
 	}
 	config.Announce()
-	if report := apply(t, c, document); !slices.Equal(report.Missing, []string{"throttle stock"}) {
+	_ = throttle.Must(retry.NewGroup(retry.Config{Name: "orders", Hooks: c.RetryHooks()}))
+	if report := apply(t, c, document); !slices.Equal(report.Missing, []string{"throttle stock", "retry orders"}) {
 		t.Errorf("got %+v", report)
 	}
-	if tuned, _ := r.take(); len(tuned) != 1 || tuned[0] != "throttle stock: applied, mode (none yet) -> off, source apply" {
+	if tuned, _ := r.take(); len(tuned) != 2 || tuned[0] != "throttle stock: applied, mode (none yet) -> off, source apply" {
 		t.Errorf("got %q", tuned)
 	}
 	th := throttle.Must(throttle.New(config))
 	defer th.Close()
 	if mode := th.Stats().Mode; mode != throttle.ModeOff {
 		t.Errorf("got %v want off", mode)
-	}
-}
-
-// TestApply_stopsRetries of a client before its first call, and of one that retries. Each call is still made once.
-func TestApply_stopsRetries(t *testing.T) {
-	c := newControl(t, control.Hooks{})
-	group := throttle.Must(retry.NewGroup(retry.Config{Name: "orders", Hooks: c.RetryHooks(), Delay: retry.Delay{Initial: time.Microsecond}}))
-	throttles := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Hooks: group.Hooks(throttle.Hooks{})}
-	}, throttle.GroupConfig{}))
-	defer throttles.Close()
-	attempts := func(key string) (n int) {
-		_ = group.Of(throttle.Must(throttles.Get(key))).Do(t.Context(), throttle.High, func(context.Context) error {
-			n++
-			return throttle.MarkRejected(errors.New("busy"))
-		})
-		return n
-	}
-	apply(t, c, `{"retries": {"orders": {"attempts": 2}}}`)
-	if n := attempts("a"); n != 2 {
-		t.Errorf("got %d attempts want 2", n)
-	}
-	apply(t, c, `{"retries": {"orders": {"mode": "off"}}}`)
-	if a, b := attempts("a"), attempts("b"); a != 1 || b != 1 {
-		t.Errorf("off: got %d and %d attempts want 1", a, b)
 	}
 }
 

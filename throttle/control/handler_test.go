@@ -63,8 +63,12 @@ func TestHandler_changes(t *testing.T) {
 			t.Errorf("got %v and %s", th.Stats().Mode, got)
 		}
 		var status control.Status
-		if w := send(h, "GET", "", nil); w.Code != 200 || json.Unmarshal(w.Body.Bytes(), &status) != nil || status.Things[0].Settings[0].By != "ana" {
+		w := send(h, "GET", "", nil)
+		if w.Code != 200 || json.Unmarshal(w.Body.Bytes(), &status) != nil || status.Things[0].Settings[0].By != "ana" {
 			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+		if got := w.Header().Get("Content-Type"); got != "application/json; charset=utf-8" {
+			t.Errorf("got content type %q", got)
 		}
 		send(h, "POST", `{"throttles": {"stock": {"ratio": 3, "for": "10m", "reason": "INC-8"}}}`, nil)
 		if s := th.Stats(); s.Mode != throttle.ModeEnforce || s.Ratio != 3 {

@@ -27,8 +27,6 @@ const (
 // Use [ReadURL] for a document on a server of HTTP, and a function of a few lines for another store.
 func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duration, read func(context.Context) ([]byte, error)) error {
 	switch {
-	case !c.valid():
-		return errNil
 	case read == nil:
 		return errors.New("control: WatchFunc: read is nil")
 	case name == "":
@@ -38,14 +36,8 @@ func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duratio
 	case every < shortestInterval:
 		return fmt.Errorf("control: WatchFunc: every is %v: want at least %v", every, shortestInterval)
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if err := c.startWatching(name); err != nil {
-		return err
-	}
 	every += rand.N(every / 10) //nolint:gosec // it spreads the reads of a fleet
-	c.watch(ctx, &watcher{path: name, from: name, every: every, read: func(ctx context.Context) ([]byte, time.Time, error) {
+	return c.watch(ctx, &watcher{path: name, from: name, every: every, read: func(ctx context.Context) ([]byte, time.Time, error) {
 		ctx, end := context.WithTimeout(ctx, readTimeout)
 		defer end()
 		data, err := read(ctx)
@@ -54,7 +46,6 @@ func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duratio
 		}
 		return data, time.Time{}, err
 	}})
-	return nil
 }
 
 // ReadURL returns a function for [Control.WatchFunc] that gets a document by HTTP. It sends the ETag of the last response as

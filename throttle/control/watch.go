@@ -30,26 +30,26 @@ const pollInterval = time.Second
 // above it is a symbolic link that changes, as in a ConfigMap of Kubernetes. Replace the file by
 // renaming another one, so that it is never half written.
 func (c *Control) Watch(ctx context.Context, path string) error {
+	return c.watch(ctx, &watcher{path: path, from: "file " + path, every: pollInterval, read: func(context.Context) ([]byte, time.Time, error) {
+		return readFile(path)
+	}})
+}
+
+// watch applies a document now, and goes on.
+func (c *Control) watch(ctx context.Context, w *watcher) error {
 	if !c.valid() {
 		return errNil
 	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if err := c.startWatching(path); err != nil {
+	if err := c.startWatching(w.path); err != nil {
 		return err
 	}
-	c.watch(ctx, &watcher{path: path, from: "file " + path, every: pollInterval, read: func(context.Context) ([]byte, time.Time, error) {
-		return readFile(path)
-	}})
-	return nil
-}
-
-// watch applies a document now, and goes on.
-func (c *Control) watch(ctx context.Context, w *watcher) {
 	w.control = c
 	w.look(ctx)
 	go w.run(ctx)
+	return nil
 }
 
 // startWatching records that a file is watched.

@@ -154,23 +154,6 @@ func TestWatch_changedAt(t *testing.T) {
 	})
 }
 
-// TestWatch_reportsOnce: a file with several mistakes has one reason, whatever their order.
-func TestWatch_reportsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r recorder
-		c := newControl(t, r.hooks())
-		path := filepath.Join(t.TempDir(), "control.json")
-		write(t, path, `{"throttles": {"a": {"mode": "off", "for": "1h"}, "b": {"mode": "off", "for": "1h"}, "c": {"mode": "off", "for": "1h"}}}`)
-		if err := c.Watch(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if _, failed := r.take(); len(failed) != 1 {
-			t.Errorf("got %d reports want 1: %v", len(failed), failed)
-		}
-	})
-}
-
 // TestWatch_closed: a change that comes with Close is not a refused file.
 func TestWatch_closed(t *testing.T) {
 	for range 10 {
@@ -231,47 +214,6 @@ func TestWatch_misuse(t *testing.T) {
 		eventually(t, "the end of Watch", func() bool { return !c.Stats().Watching })
 		if err := c.Watch(t.Context(), path); err != nil {
 			t.Errorf("Watch after the end of the first: %v", err)
-		}
-	})
-}
-
-// TestWatch_configMap swaps the symbolic link of a folder, as Kubernetes does for a ConfigMap.
-func TestWatch_configMap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		publish := func(version int, mode throttle.Mode) {
-			t.Helper()
-			folder := fmt.Sprintf("..v%d", version)
-			if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(dir, folder, "control.json"), fmt.Sprintf(`{"throttles": {"stock": {"mode": %q}}}`, mode))
-			if err := os.Symlink(folder, filepath.Join(dir, "..tmp")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")); err != nil {
-				t.Fatal(err)
-			}
-			if version > 0 {
-				_ = os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..v%d", version-1)))
-			}
-		}
-		publish(0, throttle.ModeShadow)
-		path := filepath.Join(dir, "control.json")
-		if err := os.Symlink(filepath.Join("..data", "control.json"), path); err != nil {
-			t.Fatal(err)
-		}
-		c := newControl(t, control.Hooks{})
-		th := newThrottle(t, c, "stock")
-		if err := c.Watch(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		if mode := th.Stats().Mode; mode != throttle.ModeShadow {
-			t.Errorf("at the start: got %v", mode)
-		}
-		for version, mode := range []throttle.Mode{throttle.ModeOff, throttle.ModeEnforce, throttle.ModeOff} {
-			publish(version+1, mode)
-			eventually(t, mode.String(), func() bool { return th.Stats().Mode == mode })
 		}
 	})
 }
