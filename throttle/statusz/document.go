@@ -147,17 +147,10 @@ type transitionDocument struct {
 
 // documentOf returns the document of a row, without rates and history.
 func documentOf(r *rowStats) throttleDocument {
-	doc := throttleDocument{
-		id: r.id,
-		headDocument: headDocument{
-			Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
-			Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
-			TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
-			Alert: r.state.Alert.String(), Background: thousandths(r.state.Background), StateSince: timestamp(r.state.Since),
-			ProcessorWait: r.processor.Seconds(), Exempt: r.exempt, LoadSent: r.told, LoadReceived: r.received,
-		},
-		Priorities: make([]priorityDocument, len(r.priorities)),
-	}
+	doc := throttleDocument{id: r.id, headDocument: r.settings.headDocument, Priorities: make([]priorityDocument, len(r.priorities))}
+	doc.Name, doc.Instances, doc.Mixed = r.name, r.instances, r.mixed
+	doc.Alert, doc.Background, doc.StateSince = r.state.Alert.String(), thousandths(r.state.Background), timestamp(r.state.Since)
+	doc.ProcessorWait, doc.Exempt, doc.LoadSent, doc.LoadReceived = r.processor.Seconds(), r.exempt, r.told, r.received
 	for p := range r.priorities {
 		doc.Priorities[p] = priorityDocumentOf(&r.priorities[p])
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -17,9 +16,7 @@ import (
 
 // TestDocument_golden compares the whole document with testdata/document.json, whose field names are API.
 func TestDocument_golden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		p.process = process{Command: "shop", Host: "web-7", PID: 4711, Go: "go1.26.0", Started: timestamp(time.Now())}
 		p.stats = overloadedProcess
 		dice := func() float64 { return 0.5 }

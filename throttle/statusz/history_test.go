@@ -20,25 +20,3 @@ func FuzzAppendNumber(f *testing.F) {
 		}
 	})
 }
-
-func TestRate(t *testing.T) {
-	for _, tt := range []struct {
-		before, now uint64
-		seconds     float64
-		want        float32
-	}{
-		{5, 10, 2, 2.5},
-		{10, 10, 1, 0},
-		{10, 5, 1, 0},
-		{0, 5, 0, 0},
-		{0, math.MaxUint64, 1e-300, 0},
-		{0, 499, 100, 5}, // samples are not exactly a second apart
-		{0, 1234, 100, 12.3},
-		{0, 99996, 100, 1000},
-		{0, 1234560, 100, 12346},
-	} {
-		if got := roundRate(rate(tt.before, tt.now, tt.seconds)); got != tt.want {
-			t.Errorf("from %d to %d in %v s: got %v want %v", tt.before, tt.now, tt.seconds, got, tt.want)
-		}
-	}
-}

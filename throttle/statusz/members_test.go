@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -26,10 +25,8 @@ func newGroup(t testing.TB, p *Page, c throttle.Config) *throttle.Group {
 
 // TestMembers_largeGroup lists the worst members, and no more bytes than those of a few.
 func TestMembers_largeGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	onPage(t, func(t *testing.T, p *Page) {
 		const size = 1000
-		p := New()
-		defer p.Close()
 		g := newGroup(t, p, throttle.Config{Name: "tenants", Policy: throttle.SRE, Priorities: 1, Rand: func() float64 { return 0 }})
 		viewer := host(t, p).subscribe(t)
 		viewer.next()

@@ -54,28 +54,6 @@ func TestServe_format(t *testing.T) {
 	}
 }
 
-func TestServe_badQueries(t *testing.T) {
-	p := New()
-	defer p.Close()
-	for query, want := range map[string]string{
-		"format=xml":                        `statusz: format is "xml": want html, json or stream`,
-		"format=" + strings.Repeat("x", 99): `statusz: format is "` + strings.Repeat("x", 40) + `": want html, json or stream`,
-		"format=json&history=much":          `statusz: history is "much": want 1 or 0`,
-		"format=json&history=":              `statusz: history is "": want 1 or 0`,
-	} {
-		w := request(p, http.MethodGet, "/?"+query)
-		if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusBadRequest || got != want {
-			t.Errorf("%s: got status %d, %q want 400, %q", query, w.Code, got, want)
-		}
-	}
-	for _, query := range []string{"history=0", "history=1"} {
-		w := request(p, http.MethodGet, "/?format=json&"+query)
-		if w.Code != http.StatusOK {
-			t.Errorf("%s: got status %d", query, w.Code)
-		}
-	}
-}
-
 func TestPage_hooks(t *testing.T) {
 	p := New()
 	defer p.Close()
@@ -209,9 +187,7 @@ func TestServe_head(t *testing.T) {
 		{"?format=stream", full, 503},
 		{"?format=stream", closed, 503},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := New()
-			defer p.Close()
+		onPage(t, func(t *testing.T, p *Page) {
 			tt.page(p)
 			s := host(t, p)
 			answer := func(method string) *http.Response {
@@ -237,5 +213,50 @@ func TestServe_head(t *testing.T) {
 				t.Errorf("HEAD %s: got %v, %v\nwant as GET %v, %v", tt.query, head.Status, head.Header, get.Status, get.Header)
 			}
 		})
+	}
+}
+
+// TestPage_handlers serves the handlers of Control and Runbooks at their formats only, and shows fields and the link only with them.
+func TestPage_handlers(t *testing.T) {
+	page := New()
+	defer page.Close()
+	get := func(method, target string) (int, string) {
+		w := request(page, method, target)
+		return w.Code, w.Body.String()
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "handled "+r.Method) })
+	for _, tt := range []struct {
+		name, method, format string
+		set                  func(*Page, http.Handler)
+		code                 int // without the handler
+		mark                 string
+	}{
+		{"control", "POST", "/?format=control", (*Page).Control, 405, "<body data-control>"},
+		{"runbooks", "GET", "/?format=runbooks", (*Page).Runbooks, 400, `<a href="?format=runbooks">`},
+	} {
+		for _, h := range []http.Handler{nil, handler, nil} {
+			want := tt.code
+			if h != nil {
+				want = 200
+			}
+			tt.set(page, h)
+			if code, body := get(tt.method, tt.format); code != want || strings.Contains(body, "handled "+tt.method) != (h != nil) {
+				t.Errorf("%s, %v: got %d %s want %d", tt.name, h != nil, code, body, want)
+			}
+			if _, body := get("GET", "/"); strings.Contains(body, tt.mark) != (h != nil) || !strings.HasSuffix(body, "</body>\n</html>\n") {
+				t.Errorf("%s: got a whole page with %s %v want %v", tt.name, tt.mark, strings.Contains(body, tt.mark), h != nil)
+			}
+			if code, _ := get("POST", "/"); code != 405 {
+				t.Errorf("%s: POST to the page: got %d", tt.name, code)
+			}
+		}
+		tt.set(nil, handler)
+		tt.set(page, handler)
+	}
+	_ = page.Close()
+	for _, target := range []string{"/", "/?format=control", "/?format=runbooks"} {
+		if code, _ := get("GET", target); code != 503 {
+			t.Errorf("%s of a closed page: got %d", target, code)
+		}
 	}
 }

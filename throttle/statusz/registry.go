@@ -104,16 +104,12 @@ type rowStats struct {
 	members    worstMembers             // throttles with a key; empty if there is no Group
 }
 
+// settings are a head without anything else, and the settings of slow calls.
 type settings struct {
-	policy    string
-	mode      string
-	ratio     float64
-	minimum   float64
-	rejection float64
-	window    float64 // in seconds
-	slow      time.Duration
-	auto      bool
-	gate      string
+	headDocument
+	slow time.Duration
+	auto bool
+	gate string
 }
 
 // with returns the row with one more throttle. A closed throttle adds only its counters. A throttle
@@ -148,8 +144,8 @@ func (r *rowStats) addSettings(s settings, first bool) {
 		r.settings = s
 	case s != r.settings:
 		r.mixed = true
-		r.settings.mode = sameOrMixed(r.settings.mode, s.mode)
-		r.settings.policy = sameOrMixed(r.settings.policy, s.policy)
+		r.settings.Mode = sameOrMixed(r.settings.Mode, s.Mode)
+		r.settings.Policy = sameOrMixed(r.settings.Policy, s.Policy)
 	}
 }
 
@@ -176,15 +172,11 @@ func sameOrMixed(a, b string) string {
 
 func settingsOf(s *throttle.Stats) settings {
 	return settings{
-		policy:    s.Policy.String(),
-		mode:      s.Mode.String(),
-		ratio:     s.Ratio,
-		minimum:   s.MinimumRate,
-		rejection: s.TargetRejection,
-		window:    s.Window.Seconds(),
-		slow:      s.Slow.Slow,
-		auto:      s.Slow.Auto,
-		gate:      s.Slow.Gate.String(),
+		headDocument: headDocument{
+			Policy: s.Policy.String(), Mode: s.Mode.String(), Ratio: finite(s.Ratio), MinimumRate: finite(s.MinimumRate),
+			TargetRejection: finite(s.TargetRejection), WindowSeconds: s.Window.Seconds(),
+		},
+		slow: s.Slow.Slow, auto: s.Slow.Auto, gate: s.Slow.Gate.String(),
 	}
 }
 
@@ -199,4 +191,27 @@ func addStats(to []throttle.PriorityStats, stats *throttle.Stats, open bool) []t
 		to[p].Merge(from, open)
 	}
 	return to
+}
+
+// addLoad keeps what the members say to their clients, and the worst that their backends say.
+func (r *rowStats) addLoad(s *throttle.Stats) {
+	if s.SendsLoad {
+		word := "calm"
+		if s.Load.Overloaded {
+			word = "overloaded"
+		}
+		r.told = worse(r.told, word)
+	}
+	if s.Received.Known {
+		r.received = worse(r.received, s.Received.String())
+	}
+}
+
+// worse returns the worse one of two words. An empty one is no word.
+func worse(a, b string) string {
+	order := []string{"", "calm", "mixed", "doubted", "overloaded"}
+	if slices.Index(order, a) > slices.Index(order, b) {
+		return a
+	}
+	return b
 }

@@ -3,8 +3,8 @@ package statusz
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 	"weak"
 
@@ -12,9 +12,7 @@ import (
 )
 
 func TestRegistry_oneRowPerName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		a := newThrottle(t, p, throttle.Config{Name: "hooks", Policy: throttle.SRE, Ratio: 3})
 		b := newThrottle(t, p, throttle.Config{Name: "hooks", Policy: throttle.SRE, Mode: throttle.ModeShadow})
 		other := newThrottle(t, p, throttle.Config{Name: "another", Priorities: 1})
@@ -29,18 +27,10 @@ func TestRegistry_oneRowPerName(t *testing.T) {
 		show(t, p)
 		row := look()
 		low := row.Priorities[throttle.Low]
-		if row.Instances != 2 || !row.Mixed || row.Mode != "mixed" || row.Policy != "sre" || row.Ratio != 3 {
-			t.Errorf("got %d instances, mixed %v, mode %s, policy %s, ratio %v, want 2, true, mixed, sre, 3",
-				row.Instances, row.Mixed, row.Mode, row.Policy, row.Ratio)
-		}
-		if want := a.RejectionProbability(throttle.Low); low.Probability != want || want == 0 {
-			t.Errorf("probability: got %v want the higher one, %v", low.Probability, want)
-		}
-		if sum := low.Admitted + low.Shed.sum(); sum != 55 {
-			t.Errorf("got %d calls want 55", sum)
-		}
-		if got := low.Window.Accepted; got != 15 {
-			t.Errorf("window: got %d accepted want 15", got)
+		want, sum := a.RejectionProbability(throttle.Low), low.Admitted+low.Shed.sum()
+		if row.Instances != 2 || row.Mode != "mixed" || low.Probability != want || want == 0 || sum != 55 || low.Window.Accepted != 15 {
+			t.Errorf("got %d instances, mode %s, probability %v, %d calls, %d accepted in the window want 2, mixed, %v, 55, 15",
+				row.Instances, row.Mode, low.Probability, sum, low.Window.Accepted, want)
 		}
 		before := low
 		_ = a.Close()
@@ -118,5 +108,71 @@ func TestRegistry_state(t *testing.T) {
 		if row.state != c.want {
 			t.Errorf("%v: got %v want %v", c.members, row.state, c.want)
 		}
+	}
+}
+
+// TestRegistry_callsInFlightAtEviction evicts a member of a Group with two calls in flight, one of them answered.
+func TestRegistry_callsInFlightAtEviction(t *testing.T) {
+	onPage(t, func(t *testing.T, p *Page) {
+		group := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+			return throttle.Config{Name: "hosts", Hooks: p.Hooks()}
+		}, throttle.GroupConfig{Max: 1}))
+		evicted := throttle.Must(group.Get("a"))
+		running := throttle.Must(evicted.Admit(t.Context(), throttle.High))
+		answered := throttle.Must(evicted.Admit(t.Context(), throttle.Low))
+		answered.Answered(nil)
+		throttle.Must(group.Get("b"))
+		show(t, p)
+		running.Done(down())
+		tick()
+		answered.Done(nil)
+		tick()
+		for priority, ended := range map[throttle.Priority]countDocument{
+			throttle.High: {Outcome: "rejected", Fault: "availability", Calls: 1}, throttle.Low: {Outcome: "accepted", Fault: "none", Calls: 1},
+		} {
+			got := find(t, show(t, p), "hosts").Priorities[priority]
+			if got.Admitted != 1 || got.InFlight != 0 || !slices.Equal(got.Ended, []countDocument{ended}) {
+				t.Errorf("%v: got %d admitted, %d in flight, ended %v want 1, 0, %v", priority, got.Admitted, got.InFlight, got.Ended, ended)
+			}
+		}
+	})
+}
+
+// TestRegistry_sums has a row of two open throttles, a closed one, and one whose Stats panicked. A closed one counts only what it has
+// counted. Of open ones, the row has the sum, the worst, or the setting if it is the same.
+func TestRegistry_sums(t *testing.T) {
+	slow := func(s, oldest time.Duration, open int64) throttle.SlowStats {
+		return throttle.SlowStats{Slow: s, Learned: s / 2, Oldest: oldest, Open: open, WrittenOff: open, Gate: throttle.ModeOff}
+	}
+	late := []throttle.PriorityStats{{Slow: throttle.SlowTotals{Late: 1}}}
+	first := throttle.Stats{
+		Policy: throttle.SRE, Mode: throttle.ModeShadow, Ratio: 3, Slow: slow(2*time.Second, time.Second, 1), ProcessorWait: time.Second, Exempt: 2,
+		SendsLoad: true, Received: throttle.ReceivedStats{Known: true, Overloaded: true}, Priorities: late,
+	}
+	second := throttle.Stats{
+		Policy: throttle.SRE, Ratio: 2, Slow: slow(time.Second, 3*time.Second, 2), ProcessorWait: 20 * time.Millisecond, Exempt: 1,
+		SendsLoad: true, Received: throttle.ReceivedStats{Known: true, Calm: true}, Priorities: late,
+	}
+	second.Load.Overloaded, second.Slow.Closed, second.Slow.Full = true, true, true
+	closed := second
+	closed.Slow, closed.ProcessorWait, closed.Exempt = slow(time.Hour, time.Hour, 100), time.Millisecond, 100
+	var row rowStats
+	row = row.with(&memberStats{stats: first, ok: true}, true)
+	row = row.with(&memberStats{stats: second, ok: true}, true)
+	row = row.with(&memberStats{stats: closed, ok: true}, false)
+	row = row.with(&memberStats{}, true)
+	doc := documentOf(&row)
+	want := headDocument{
+		Policy: "sre", Mode: "mixed", Mixed: true, Instances: 3, Ratio: 3, Alert: "none", ProcessorWait: 0.02, Exempt: 103,
+		LoadSent: "overloaded", LoadReceived: "overloaded",
+	}
+	if doc.headDocument != want {
+		t.Errorf("got %+v\nwant %+v", doc.headDocument, want)
+	}
+	if want := (slowDocument{Threshold: 2, Gate: "off", Closed: true, Open: 3, Oldest: 3, WrittenOff: 3, Learned: 1, Full: true}); *doc.Slow != want {
+		t.Errorf("got %+v\nwant %+v", *doc.Slow, want)
+	}
+	if got, want := *doc.Priorities[0].Slow, (slowCallsDocument{Late: 3}); got != want {
+		t.Errorf("got %+v want %+v", got, want)
 	}
 }

@@ -60,43 +60,22 @@ func TestSampler_idle(t *testing.T) {
 	})
 }
 
-func TestSampler_streamKeepsTheHistory(t *testing.T) {
-	samples := 20 * 60
-	if testing.Short() {
-		samples = historyLength + 2*historySlack
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		reads := watched(t, p)
-		s := host(t, p, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second }) // shorter than the stream
+// TestSampler_stream goes on for longer than the timeouts of the server, and than the page samples without a viewer.
+func TestSampler_stream(t *testing.T) {
+	onPage(t, func(t *testing.T, p *Page) {
+		s := host(t, p, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 3*time.Second, 3*time.Second })
 		viewer := s.subscribe(t)
-		for i := range 1 + samples {
+		for i := range 2 * int(idleTimeout/sampleInterval) {
 			if _, _, err := viewer.next(); err != nil {
 				t.Fatalf("event %d: %v", i, err)
 			}
-		}
-		if got := reads.Load(); got != int64(1+samples) {
-			t.Errorf("got %d readings in %d seconds, want one more", got, samples)
-		}
-		doc := show(t, p)
-		if got := len(find(t, doc, "watched").Priorities[0].History.Admitted); got != historyLength {
-			t.Errorf("got %d samples of history want %d", got, historyLength)
-		}
-		viewer.leave()
-		time.Sleep(2 * idleTimeout)
-		before := reads.Load()
-		time.Sleep(time.Hour)
-		if after := reads.Load(); after != before {
-			t.Errorf("got %d readings long after the stream, want none", after-before)
 		}
 	})
 }
 
 // TestSampler_ratesAndHistory follows a load that is known second by second.
 func TestSampler_ratesAndHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		th := newThrottle(t, p, throttle.Config{Name: "orders"})
 		call(th, throttle.High, 1000, nil)
 		if first := find(t, show(t, p), "orders").Priorities[0]; first.Rates != nil || first.Admitted != 1000 {

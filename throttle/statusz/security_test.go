@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -25,9 +24,7 @@ func hostileNames() []string {
 // TestSecurity_hostileNames reads JSON, the page and the bytes of the stream. A name or key must be
 // part of one line and must not become markup.
 func TestSecurity_hostileNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		names := hostileNames()
 		for _, name := range names {
 			newThrottle(t, p, throttle.Config{Name: name, Priorities: 1})

@@ -179,13 +179,12 @@ func (p *poll) run(s Source) {
 // error. It does not wait for a poll of an earlier sample.
 func (s *source) await(now time.Time, timeout <-chan struct{}) sourceDocument {
 	p := s.pending
-	if now.After(p.started) {
-		timeout = closedChannel()
-	}
-	select {
-	case doc := <-p.result:
-		return s.receive(doc)
-	case <-timeout:
+	if !now.After(p.started) {
+		select {
+		case doc := <-p.result:
+			return s.receive(doc)
+		case <-timeout:
+		}
 	}
 	select { // prefer the result if both are ready
 	case doc := <-p.result:
@@ -217,10 +216,4 @@ func failedSource(s Source, reason string) sourceDocument {
 	doc := sourceDocumentOf(Status{Name: fmt.Sprintf("%T", s), Level: Bad})
 	doc.Error = reason
 	return doc
-}
-
-func closedChannel() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }

@@ -17,9 +17,7 @@ import (
 func status(s Status) Source { return SourceFunc(func() Status { return s }) }
 
 func TestSource_addAndRemove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		p.Add(status(Status{Kind: "bucket", Name: "exports", State: "full"}))
 		p.Add(status(Status{Kind: "breaker", Name: "b", State: "open", Level: Bad}))
 		remove := p.Add(status(Status{Kind: "breaker", Name: "a", State: "half-open", Level: Warn}))
@@ -101,9 +99,7 @@ func TestSource_panic(t *testing.T) {
 		"panicked: " + strings.Repeat("x", 490) + "…": func() { panic(strings.Repeat("x", 9999)) },
 		"ended its goroutine":                         runtime.Goexit,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := New()
-			defer p.Close()
+		onPage(t, func(t *testing.T, p *Page) {
 			var fails atomic.Bool
 			p.Add(SourceFunc(func() Status {
 				if fails.Load() {
@@ -134,9 +130,7 @@ func TestSource_panic(t *testing.T) {
 
 // TestSource_blocks has a source that does not return for a minute. Other sources are polled meanwhile; it is not.
 func TestSource_blocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		var asked atomic.Int64
 		answer := make(chan struct{})
 		p.Add(SourceFunc(func() Status {
@@ -178,9 +172,7 @@ func TestSource_blocks(t *testing.T) {
 
 // TestSource_noLockHeld calls back into the page from all functions of the user.
 func TestSource_noLockHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		busy := func() {
 			_ = newThrottle(t, p, throttle.Config{Name: "inner"}).Close()
 			p.Add(status(Status{}))()

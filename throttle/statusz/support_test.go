@@ -19,6 +19,16 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
+// onPage tests a page in a bubble, and closes it.
+func onPage(t *testing.T, test func(t *testing.T, p *Page)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		test(t, p)
+	})
+}
+
 // newThrottle returns a throttle with the hooks of the page.
 func newThrottle(t testing.TB, p *Page, c throttle.Config) *throttle.Throttle {
 	t.Helper()

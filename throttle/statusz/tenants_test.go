@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -32,9 +31,7 @@ func crowd(th *throttle.Throttle) {
 
 // TestTenants has hashes, or keys after ShowTenants.
 func TestTenants(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		defer p.Close()
+	onPage(t, func(t *testing.T, p *Page) {
 		th := newThrottle(t, p, throttle.Config{Name: "db", Policy: throttle.SRE})
 		newThrottle(t, p, throttle.Config{Name: "db"})
 		if got := find(t, show(t, p), "db").Tenants; got != nil {

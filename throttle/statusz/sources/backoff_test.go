@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -102,29 +101,4 @@ func TestBackoff_showsWaitingCallers(t *testing.T) {
 		time.Sleep(time.Minute)
 		want(t, source.Status(), "backoff table", "unknown", statusz.OK, map[string]float64{"sleeping": 0, "delay": 0})
 	})
-}
-
-// TestBackoff_showsMode with the delay, which differs in meaning.
-func TestBackoff_showsMode(t *testing.T) {
-	for mode, want := range map[backoff.Mode]string{backoff.Pace: "s, pace of all", backoff.Sleep: "s, sleep of each"} {
-		r := backoff.Must(backoff.New(backoff.Config{Name: "table", Mode: mode}))
-		if got := Backoff(r).Status().Figures[0].Unit; got != want {
-			t.Errorf("unit of the delay: got %q want %q", got, want)
-		}
-	}
-	if got := scope(7); got != "mode(7)" {
-		t.Errorf("an unknown mode: got %q want mode(7)", got)
-	}
-}
-
-// TestReadableDelay from the shortest delay to the longest.
-func TestReadableDelay(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 s", time.Microsecond: "0.001 ms", 2500 * time.Microsecond: "2.5 ms", 999 * time.Millisecond: "999 ms", time.Second: "1 s",
-		1500 * time.Millisecond: "1.5 s", 15 * time.Minute: "900 s",
-	} {
-		if value, unit := readableDelay(d); fmt.Sprint(value, " ", unit) != want {
-			t.Errorf("%v: got %v %s want %s", d, value, unit, want)
-		}
-	}
 }

@@ -123,15 +123,3 @@ func TestBucket_concurrent(t *testing.T) {
 	}
 	looking.Wait()
 }
-
-func TestShortDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		time.Microsecond: "1µs", 1500 * time.Millisecond: "1.5s", time.Second: "1s", 10 * time.Second: "10s", time.Minute: "1m",
-		90 * time.Second: "1m30s", time.Hour: "1h", 10 * time.Minute: "10m", 24 * time.Hour: "24h", time.Hour + 10*time.Minute: "1h10m",
-		time.Hour + time.Second: "1h0m1s",
-	} {
-		if got := shortDuration(d); got != want {
-			t.Errorf("shortDuration(%v): got %q want %q", d, got, want)
-		}
-	}
-}
