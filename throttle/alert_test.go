@@ -72,27 +72,6 @@ func TestPolicyChanged_panic(t *testing.T) {
 	})
 }
 
-// TestPolicyChanged_panicAtTheEndOfALateCall checks the counters if late calls have begun the alert.
-func TestPolicyChanged_panicAtTheEndOfALateCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := buildTiered(t, throttle.Config{Slow: 100 * time.Millisecond, Hooks: throttle.Hooks{
-			PolicyChanged: func(context.Context, throttle.PolicyEvent) { panic("hook") },
-		}})
-		calls := admitMany(t, th, throttle.High, 100)
-		time.Sleep(300 * time.Millisecond)
-		equal(t, "alert", th.Stats().State.Alert, throttle.FullAlert)
-		panics := 0
-		for _, call := range calls {
-			if survive(func() { call.Done(nil) }) != nil {
-				panics++
-			}
-		}
-		equal(t, "panics", panics, 1)
-		equal(t, "in flight", inFlight(th), 0)
-		equal(t, "ended", tier(th, throttle.High).Ended.Sum(), 100)
-	})
-}
-
 func TestLogHooks_policyChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &logged{}

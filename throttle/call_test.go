@@ -79,16 +79,6 @@ func TestACallInheritsNothingFromTheOneBeforeIt(t *testing.T) {
 	wantAdmitted(t, th, throttle.Low, 20, throttle.Accepted, throttle.FaultNone)
 }
 
-func TestTheZeroCallDoesNothing(t *testing.T) {
-	var call throttle.Call
-	call.Done(errBusy)
-	call.Done(nil)
-	call.Finish(throttle.Accepted)
-	call.Answered(errBusy)
-	call.Responding()
-	equal(t, "Context", call.Context(), context.Background())
-}
-
 // TestTheDurationOfACallEndsWithItsOutcome, and is that of the function: without the hook before it and the classifier after it.
 func TestTheDurationOfACallEndsWithItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -40,8 +40,7 @@ func (c Cause) String() string {
 // MarshalText returns the word of the cause, or an error if the cause is not defined.
 func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseTold) }
 
-// UnmarshalText reads the word of a cause. For any other text it returns an error that lists the
-// words, and does not change c.
+// UnmarshalText reads the word of a cause. Any other text is an error, and does not change c.
 func (c *Cause) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(c, text, CauseOwn, CauseTold)
 }

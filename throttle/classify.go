@@ -49,8 +49,7 @@ func (o Outcome) String() string {
 // MarshalText returns the word of the outcome, or an error if the outcome is not defined.
 func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted, Overloaded) }
 
-// UnmarshalText reads the word of an outcome. For any other text it returns an error that lists the
-// words, and does not change o.
+// UnmarshalText reads the word of an outcome. Any other text is an error, and does not change o.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(o, text, Accepted, Overloaded)
 }

@@ -157,8 +157,7 @@ func (m Mode) String() string {
 // MarshalText returns the word of the mode, or an error if the mode is not defined.
 func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, ModeEnforce, ModeOff) }
 
-// UnmarshalText reads the word of a mode. For any other text it returns an error that lists the
-// words, and does not change m.
+// UnmarshalText reads the word of a mode. Any other text is an error, and does not change m.
 func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, ModeEnforce, ModeOff) }
 
 func (c Config) withDefaults() Config {

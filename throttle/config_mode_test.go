@@ -82,33 +82,6 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 	}
 }
 
-// TestEverySwitchTakesEffectWithTheNextCall, in an overload, between any two modes and back.
-func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
-	modes := []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff}
-	for _, from := range modes {
-		for _, to := range modes {
-			t.Run(from.String()+" to "+to.String(), func(t *testing.T) {
-				th := build(t, throttle.Config{Mode: from, Rand: unlucky, Now: throttletest.NewClock(newYear(2026)).Now})
-				times(1000, th, throttle.High, errBusy) // time stands still: no bucket ends
-				for _, mode := range []throttle.Mode{to, from, to} {
-					setMode(t, th, mode)
-					before := tier(th, throttle.High)
-					if before.Probability < 0.5 {
-						t.Fatalf("probability: got %v want an overload", before.Probability)
-					}
-					equal(t, mode.String()+": the function ran", ran(th, throttle.High, errBusy), mode != throttle.ModeEnforce)
-					after := tier(th, throttle.High)
-					equal(t, mode.String()+": shed", after.Shed.Count(throttle.CauseOwn)-before.Shed.Count(throttle.CauseOwn), count(mode == throttle.ModeEnforce))
-					equal(t, mode.String()+": would have been shed", after.ShadowShed.Cause(throttle.CauseOwn).Sum()-before.ShadowShed.Cause(throttle.CauseOwn).Sum(),
-						count(mode == throttle.ModeShadow))
-					equal(t, mode.String()+": admitted", after.Ended.Sum()-before.Ended.Sum(), count(mode == throttle.ModeOff))
-					equal(t, mode.String()+": Stats.Mode", th.Stats().Mode, mode)
-				}
-			})
-		}
-	}
-}
-
 // TestACallKeepsTheModeItBeganWith: the decision has been taken, and told.
 func TestACallKeepsTheModeItBeganWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package throttle_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -137,25 +136,6 @@ func TestNew_validates(t *testing.T) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func TestDrawsThatAreNonsense(t *testing.T) {
-	for name, c := range map[string]struct {
-		draw float64
-		shed bool
-	}{
-		"NaN": {math.NaN(), true}, "below 0": {-5, true}, "-Inf": {math.Inf(-1), true},
-		"1": {1, false}, "above 1": {7, false}, "+Inf": {math.Inf(1), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			draw := 0.0
-			th := build(t, throttle.Config{Rand: func() float64 { return draw }})
-			overload(t, th, throttle.High)
-			draw = c.draw
-			err := th.Do(context.Background(), throttle.High, returns(nil))
-			equal(t, "shed", errors.Is(err, throttle.ErrShed), c.shed)
-		})
-	}
-}
-
 // FuzzNew makes a throttle of any Config, and if New takes it, random traffic on a clock that also stands still and jumps,
 // both ways.
 func FuzzNew(f *testing.F) {
@@ -198,13 +178,4 @@ func FuzzNew(f *testing.F) {
 			equal(t, "in flight", p.InFlight, 0)
 		}
 	})
-}
-
-func TestExactlyOneProbePerWindowIsEnough(t *testing.T) {
-	for seconds := 1; seconds <= 3600; seconds++ {
-		c := throttle.Config{Name: "rare", Window: time.Duration(seconds) * time.Second, MinimumRate: 1 / float64(seconds)}
-		if _, err := throttle.New(c); err != nil {
-			t.Fatalf("one call in %d s: %v", seconds, err)
-		}
-	}
 }

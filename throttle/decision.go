@@ -57,8 +57,7 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 	}
 	o.ratio, o.padding = u.Ratio, u.padding(t.span)
 	if h := t.received.Load(); h != nil {
-		s := h.Summary(now)
-		o.said = said{calm: s.Calm, overloaded: s.Overloaded}
+		o.said = h.Summary(now)
 	}
 	before := t.stance.Load()
 	if !t.monitor.update(now, &o, u.Background) {

@@ -51,31 +51,19 @@
 // important ones. A priority that the backend does not reject is not shed because another one fails.
 //
 // That is the policy [SRE], with a window of a minute. A backend that does not know priorities
-// rejects High like any other, and with K = 2 it may get twice as many calls as it can serve.
-//
-// The default policy [Tiered] has the same formula for the most important priority, unless it alone is
-// more than the backend accepts. For the others it is in one of two states. While it is quiet, the formula is a bound for all calls together, so
-// that errors for other reasons than load are not shed for. In alert, it reduces K to 1 as
-// rejections approach Config.TargetRejection, and shares what the backend accepted in the last
-// seconds from the highest priority down. Rejections that were there before the alert are forgiven.
-// High succeeds far more often, and full traffic returns about ten seconds after a recovery, instead
-// of one or two minutes. See [AlertReason] for the reasons of an alert.
-//
-// A rejection may be an error that has nothing to do with load. It is not if the backend says that it
-// is full, see [MarkOverloaded]: then an alert begins at once, and nothing of it is forgiven.
+// rejects High like any other, and with K = 2 it may get twice as many calls as it can serve. The
+// default policy, [Tiered], does better: High succeeds far more often, and full traffic returns about
+// ten seconds after a recovery, instead of one or two minutes.
 //
 // A throttle without calls for a whole Window, or in [ModeOff], forgets its state: it begins again
 // like a new one.
 //
 // # Servers
 //
-// The calls of [Throttle.AdmitLocal] and [Throttle.DoLocal] are work that this process does itself:
-// requests that it serves, messages that it consumes. The servers of packages httpthrottle,
-// grpcthrottle and connectthrottle use them. While such calls wait too long for a processor, the
-// process sheds a share of them, lowest priorities first, with the cause [CauseProcessor]. All
-// throttles of the process shed together. [Config.ProcessorWait] is the wait that is held, 30 ms by
-// default, and [Processor] returns the state. Calls to other processes are not affected. The window
-// does not count these sheds. docs/protect-a-server.md has more.
+// The calls of [Throttle.AdmitLocal] and [Throttle.DoLocal] are work that this process does itself. The
+// servers of packages httpthrottle, grpcthrottle and connectthrottle use them. While such calls wait
+// too long for a processor, the process sheds a share of them: see [Config.ProcessorWait], [Processor]
+// and docs/protect-a-server.md. The window does not count these sheds.
 //
 // # Load reports
 //

@@ -61,8 +61,7 @@ func (f Fault) String() string {
 // MarshalText returns the word of the fault, or an error if the fault is not defined.
 func (f Fault) MarshalText() ([]byte, error) { return enum.Marshal(f, FaultNone, FaultOther) }
 
-// UnmarshalText reads the word of a fault. For any other text it returns an error that lists the
-// words, and does not change f.
+// UnmarshalText reads the word of a fault. Any other text is an error, and does not change f.
 func (f *Fault) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(f, text, FaultNone, FaultOther)
 }

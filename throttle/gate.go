@@ -178,6 +178,16 @@ func (g *gate) refuses(p Priority, ring *late.Ring, now time.Duration) bool {
 	return now-time.Duration(last) < probeInterval || !g.passed.CompareAndSwap(last, int64(now))
 }
 
+// isClosed reports whether one of the first n priorities has a limit.
+func (g *gate) isClosed(n int) bool {
+	for p := range n {
+		if g.limits[p].Load() != noLimit {
+			return true
+		}
+	}
+	return false
+}
+
 // limit returns the limit of priority p, or 0 if there is none.
 func (g *gate) limit(p Priority) int64 {
 	if limit := g.limits[p].Load(); limit != noLimit {

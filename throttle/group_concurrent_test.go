@@ -177,6 +177,31 @@ func playGroup(t *testing.T, bound int, keys string, script []byte) {
 		equal(t, "the throttle's key", names[th], asked)
 		equal(t, "Len", g.Len(), len(model.keys))
 		kept[asked] = th
+		wantMembers(t, g, model.keys, kept)
+	}
+	_ = g.Close()
+	_, found := g.Lookup(asked)
+	equal(t, "found after Close", found, false)
+	equal(t, "keys after Close", keysOf(g), "[]")
+}
+
+// wantMembers fails the test unless All and Lookup have these keys, the last used last. Neither is a use, makes a throttle or
+// evicts one, or else the model and the group differ later.
+func wantMembers(t *testing.T, g *throttle.Group, keys []string, kept map[string]*throttle.Throttle) {
+	t.Helper()
+	latest := slices.Clone(keys)
+	slices.Reverse(latest)
+	equal(t, "keys of All", keysOf(g), fmt.Sprint(latest))
+	for key, want := range kept {
+		th, found := g.Lookup(key)
+		equal(t, "found", found, slices.Contains(keys, key))
+		if found {
+			equal(t, "throttle that Lookup returns", th, want)
+		}
+	}
+	for key := range g.All() {
+		equal(t, "first key of a loop that is left", key, latest[0])
+		break
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,14 +64,6 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 		t.Errorf("Get(%q): got %v and error %v, want a throttle and nil", key, th, err)
 	}
 	return th
-}
-
-// wantClosed fails the test if the closed throttles are not these, in this order.
-func (r *register) wantClosed(t testing.TB, want ...*throttle.Throttle) {
-	t.Helper()
-	if !slices.Equal(r.closed, want) {
-		t.Errorf("closed: got %v want %v", r.closed, want)
-	}
 }
 
 // TestGroup_defaults: at most 1000 members, which are closed if they are not used for more than ten minutes.
@@ -157,43 +148,6 @@ func keysOf(g *throttle.Group) string {
 		keys = append(keys, key)
 	}
 	return fmt.Sprint(keys)
-}
-
-// TestLookupAndAllAreNoUse: neither makes a throttle, nor spares one from being idle or the longest unused, nor evicts.
-func TestLookupAndAllAreNoUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r register
-		g := newGroup(t, r.config, throttle.GroupConfig{Max: 2, Idle: time.Minute})
-		find := func(key string, want *throttle.Throttle) {
-			t.Helper()
-			th, ok := g.Lookup(key)
-			equal(t, key, th, want)
-			equal(t, key+" is found", ok, want != nil)
-		}
-		equal(t, "keys of an empty group", keysOf(g), "[]")
-		find("a", nil)
-		equal(t, "created", len(r.created), 0)
-		a, b := member(t, g, "a"), member(t, g, "b")
-		find("a", a)
-		equal(t, "keys, the last used first", keysOf(g), "[b a]")
-		for key, th := range g.All() {
-			equal(t, "first key of a loop that is left", key, "b")
-			equal(t, "its throttle", th, b)
-			break
-		}
-		c := member(t, g, "c")
-		r.wantClosed(t, a)
-
-		time.Sleep(time.Hour)
-		find("b", b)
-		equal(t, "keys of idle throttles", keysOf(g), "[c b]")
-		r.wantClosed(t, a)
-		member(t, g, "d")
-		r.wantClosed(t, a, b, c)
-		_ = g.Close()
-		find("d", nil)
-		equal(t, "keys after Close", keysOf(g), "[]")
-	})
 }
 
 // TestALoopOverAllMayCallTheGroup, which may have forgotten meanwhile what the loop still sees.

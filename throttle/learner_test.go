@@ -158,11 +158,13 @@ func TestSlowAuto_longPolls(t *testing.T) {
 	for _, every := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			th := buildTiered(t, throttle.Config{ProcessorWait: -1})
-			events, end := make(chan struct{}), make(chan struct{})
+			events := make(chan struct{})
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
 			poll := func(context.Context) error {
 				select {
 				case <-events:
-				case <-end:
+				case <-ctx.Done():
 				case <-time.After(30 * time.Second):
 				}
 				return nil
@@ -171,7 +173,7 @@ func TestSlowAuto_longPolls(t *testing.T) {
 			var callers sync.WaitGroup
 			for range 100 {
 				callers.Go(func() {
-					for !isClosed(end) {
+					for ctx.Err() == nil {
 						if err := th.DoLocal(t.Context(), throttle.Low, poll); err != nil {
 							t.Errorf("with an event every %v, after %v: %v", every, time.Since(begin), err)
 							return
@@ -190,21 +192,12 @@ func TestSlowAuto_longPolls(t *testing.T) {
 				default:
 				}
 			}
-			close(end)
+			end()
 			callers.Wait()
 			low := tier(th, throttle.Low)
 			equal(t, "shed", low.Shed.Sum(), 0)
 			equal(t, "booked", low.Slow.Booked, 0)
 		})
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -93,13 +93,5 @@ func (t *Throttle) notePolicyShare(span []window.Counts, estimates []estimate) {
 // hasLimit reports whether Config.SlowGate limits the open calls.
 func (t *Throttle) hasLimit() bool {
 	w := t.watch.Load()
-	if w == nil || t.tuning.Load().SlowGate != ModeEnforce {
-		return false
-	}
-	for p := range t.priorities {
-		if w.gate.limit(Priority(p)) > 0 {
-			return true
-		}
-	}
-	return false
+	return w != nil && t.tuning.Load().SlowGate == ModeEnforce && w.gate.isClosed(t.priorities)
 }

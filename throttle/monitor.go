@@ -3,6 +3,7 @@ package throttle
 import (
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/feedback"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -80,9 +81,9 @@ type monitor struct {
 // observation is what the monitor looks at: sums over all tiers.
 type observation struct {
 	span, ever     window.Counts
-	recent, totals []window.Counts // by tier, because few updates need the sums
-	ratio, padding float64         // of the documented formula
-	said           said
+	recent, totals []window.Counts  // by tier, because few updates need the sums
+	ratio, padding float64          // of the documented formula
+	said           feedback.Summary // false if the backend says nothing, if its replicas differ, or if it is doubted
 }
 
 func newMonitor(span time.Duration) *monitor {
@@ -171,7 +172,7 @@ func (m *monitor) sum(fresh window.Counts) {
 func (m *monitor) watch(o *observation) {
 	sum := &o.span
 	full := float64(fullLimit)
-	if o.said.overloaded {
+	if o.said.Overloaded {
 		full = fullWhenSaid
 	}
 	switch {
@@ -224,7 +225,7 @@ func (m *monitor) stayQuiet(o *observation) {
 	if m.relieved && m.at-m.since >= m.span/2 {
 		m.relieved, m.relief.attempts = m.open, 0 // it was true
 	}
-	if o.said.overloaded {
+	if o.said.Overloaded {
 		m.startBlock() // what is shed because the backend says so is not in the counts
 	}
 	if length := m.at - m.blockAt; length >= blockLength {
@@ -243,7 +244,7 @@ func (m *monitor) begin(reason AlertReason, o *observation) {
 	m.calm(false)
 	m.alert, m.since, m.shedAt = reason, m.at, m.at
 	m.grown, m.earlier = m.quiet.hasGrown(o, m.span), m.quiet.demand()
-	m.joined, m.saidFull = joined{}, o.said.overloaded
+	m.joined, m.saidFull = joined{}, o.said.Overloaded
 	if reason != GrowthAlert {
 		m.setMark(o)
 	}

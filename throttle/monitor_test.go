@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -133,16 +132,6 @@ func TestMonitor_pause(t *testing.T) {
 	w.want(t, "ratio none", 0)
 }
 
-func TestMonitor_modeOff(t *testing.T) {
-	w := newWatched(t, Config{})
-	w.play(time.Minute, 100, 0.1)
-	w.play(5*time.Second, 100, 0.9)
-	wantSame(t, "Tune", w.Tune(Patch{Mode: new(ModeOff)}), nil)
-	w.want(t, "ratio none", 0)
-	w.play(time.Minute, 100, 0.9)
-	w.want(t, "ratio none", 0)
-}
-
 // TestMonitor_blocks checks that a quiet time of half a minute is known with any window.
 func TestMonitor_blocks(t *testing.T) {
 	for _, span := range []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute} {
@@ -154,27 +143,6 @@ func TestMonitor_blocks(t *testing.T) {
 		if got := w.monitor.quiet.demand(); math.Abs(got-100) > 10 {
 			t.Errorf("window %v: got a demand of %.1f calls/s want 100", span, got)
 		}
-	}
-}
-
-// TestQuietTime_rejected takes the smaller ratio of the older and the newer half.
-func TestQuietTime_rejected(t *testing.T) {
-	for _, c := range []struct {
-		rejected []float64 // of 100 answers
-		want     float64
-	}{
-		{[]float64{10, 10}, 0},
-		{[]float64{10, 20, 30}, 0.1},
-		{[]float64{30, 10, 20}, 0.15},
-		{[]float64{20, 10, 12, 30, 40, 50}, 0.14},
-		{[]float64{90, 90, 90, 10, 10, 10, 20, 20, 20}, 0.1},
-		{[]float64{90, 90, 90}, maxMeasuredBackground},
-	} {
-		var q quietTime
-		for _, rejected := range c.rejected {
-			q.add(block{10, 100, rejected, 100})
-		}
-		wantNear(t, fmt.Sprint(c.rejected), q.rejected(), c.want)
 	}
 }
 

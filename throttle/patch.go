@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -52,22 +53,13 @@ func (u Tuning) With(p Patch) (Tuning, error) {
 
 // then returns p with the fields that later sets. It copies them, so that their owner can change them.
 func (p Patch) then(later Patch) Patch {
-	return Patch{
-		Mode:          latest(p.Mode, later.Mode),
-		Ratio:         latest(p.Ratio, later.Ratio),
-		MinimumRate:   latest(p.MinimumRate, later.MinimumRate),
-		Background:    latest(p.Background, later.Background),
-		Slow:          latest(p.Slow, later.Slow),
-		SlowGate:      latest(p.SlowGate, later.SlowGate),
-		SlowAuto:      latest(p.SlowAuto, later.SlowAuto),
-		ProcessorWait: latest(p.ProcessorWait, later.ProcessorWait),
-		CanceledAfter: latest(p.CanceledAfter, later.CanceledAfter),
+	all, set := reflect.ValueOf(&p).Elem(), reflect.ValueOf(later)
+	for i := range set.NumField() {
+		if field := set.Field(i); !field.IsNil() {
+			value := reflect.New(field.Type().Elem())
+			value.Elem().Set(field.Elem())
+			all.Field(i).Set(value)
+		}
 	}
-}
-
-func latest[V any](before, later *V) *V {
-	if later == nil {
-		return before
-	}
-	return new(*later)
+	return p
 }

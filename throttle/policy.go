@@ -45,8 +45,7 @@ func (p Policy) String() string {
 // MarshalText returns the word of the policy, or an error if the policy is not defined.
 func (p Policy) MarshalText() ([]byte, error) { return enum.Marshal(p, Tiered, SRE) }
 
-// UnmarshalText reads the word of a policy. For any other text it returns an error that lists the
-// words, and does not change p.
+// UnmarshalText reads the word of a policy. Any other text is an error, and does not change p.
 func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, text, Tiered, SRE) }
 
 type estimate struct {

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"math"
 	"testing"
 	"time"
 )
@@ -38,26 +37,6 @@ func TestASparseHealthyTierIsAlwaysAdmitted(t *testing.T) {
 		l.run(time.Duration(sized(300, 40))*c.every, &load{priority: High, every: perSecond(sized(20.0, 10)), failing: 1}, low)
 		if low.shed > 0 && low.share() < c.least-sized(0, 0.03) {
 			t.Errorf("%v, one call every %v beside failing ones: %d of %d were shed", c.policy, c.every, low.shed, low.shed+low.admitted)
-		}
-	}
-}
-
-// TestAHealthyTierWithoutAnswersIsTakenForATenthRejected: with less than a call in a window Tiered has nothing to snapshot it by. The less of
-// the tier above fails, the more alike the two look. SRE charges no tier that was not rejected.
-func TestAHealthyTierWithoutAnswersIsTakenForATenthRejected(t *testing.T) {
-	for _, failing := range sized([]float64{0.6, 0.75, 1}, []float64{0.75}) {
-		for policy, want := range map[Policy]float64{SRE: 0, Tiered: square(0.125 / failing)} { // 4.3, 2.8 and 1.6 %
-			l := newLab(t, 1, Config{Policy: policy, Window: 10 * time.Second})
-			l.run(time.Minute, &load{priority: High, every: perSecond(20), failing: failing})
-			const looks = 100
-			mean := 0.0
-			for range looks {
-				l.run(11*time.Second, &load{priority: High, every: perSecond(20), failing: failing})
-				mean += l.RejectionProbability(Low) / looks
-			}
-			if math.Abs(mean-want) > 0.01 { // there are ten answers in a window to snapshot High by
-				t.Errorf("%v, beside High failing %v: %.4f of Low are shed, want %.4f", policy, failing, mean, want)
-			}
 		}
 	}
 }

@@ -51,8 +51,7 @@ func (p Priority) String() string {
 // MarshalText returns the word of the priority, or an error if it is out of range.
 func (p Priority) MarshalText() ([]byte, error) { return enum.Marshal(p, High, MaxPriorities-1) }
 
-// UnmarshalText reads the word of a priority. For any other text it returns an error that lists the
-// words, and does not change p.
+// UnmarshalText reads the word of a priority. Any other text is an error, and does not change p.
 func (p *Priority) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(p, text, High, MaxPriorities-1)
 }

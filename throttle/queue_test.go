@@ -10,42 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// TestQueue_change: more is sent while the queue is short, as much as is accepted at the right length, and less beyond it.
-func TestQueue_change(t *testing.T) {
-	for length, want := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 0.9: 0.95, 1: 0.9, 30: 0.9} {
-		wantNear(t, fmt.Sprint("length ", length), queue{length: length}.change(2), want)
-	}
-}
-
-// TestTiered_queue: the length of the queue decides, and not the rejections of the window.
-func TestTiered_queue(t *testing.T) {
-	span := []window.Counts{tier(60, 0, 0), tier(60, 40, 0)}
-	recent := []window.Counts{tier(20, 0, 0), tier(20, 0, 60)}
-	estimates := make([]estimate, len(span))
-	for length, change := range map[float64]float64{0: 2, 0.4: 1.25, 0.8: 1, 2: 0.9} {
-		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: true, length: length}, false}, estimates)
-		q := queue{late: true, found: true, length: length}
-		wantNear(t, fmt.Sprint("length ", length), estimates[1].probability, (100-change*q.share(40, 100))/(80+2./64))
-	}
-}
-
-// TestQueue_share: a client with more than the usual share of its demand gives some away, one with less gets some, and
-// the more the longer the queue is.
-func TestQueue_share(t *testing.T) {
-	for _, c := range []struct{ length, accepted, want float64 }{
-		{0, 40, 40},
-		{0.4, 40, 40 * math.Pow(0.5, 0.175)},
-		{0.8, 40, 40 * math.Pow(0.5, 0.35)},
-		{9, 40, 40 * math.Pow(0.5, 0.35)},
-		{0.8, 20, 20},
-		{0.8, 10, 10 * math.Pow(2, 0.35)},
-		{0.8, 0, 0},
-		{0.8, 400, 400 * math.Pow(0.05, 0.175)},
-	} {
-		wantNear(t, fmt.Sprintf("%+v", c), queue{length: c.length}.share(c.accepted, 100), c.want)
-	}
-}
-
 // TestTiered_queueTop: High was refused while the queue was too long. The formula would shed for that, the length does not.
 func TestTiered_queueTop(t *testing.T) {
 	span, recent := []window.Counts{tier(60, 240, 0)}, []window.Counts{tier(40, 0, 0)}

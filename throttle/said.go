@@ -7,10 +7,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// said is what the backend says in its load reports: see Throttle.ReceiveLoad. Both fields are false if it
-// says nothing, if its replicas differ, or if it is doubted.
-type said struct{ calm, overloaded bool }
-
 const (
 	// fullWhenSaid is fullLimit if the backend says that it is overloaded.
 	fullWhenSaid = 0.5
@@ -25,7 +21,7 @@ const (
 
 // isForgiven reports whether rejections are no reason for an alert, because the backend says that it is
 // calm. It may be wrong, so a large share of failures is tried all the same, but seldom.
-func (m *monitor) isForgiven(o *observation) bool { return o.said.calm && m.at >= m.doubtUntil }
+func (m *monitor) isForgiven(o *observation) bool { return o.said.Calm && m.at >= m.doubtUntil }
 
 // isWorthIt reports whether rejections are a reason for a trial. One that begins by chance, when other clients
 // have none, finds nothing and costs calls. So rejections must surely be many.
@@ -41,7 +37,7 @@ func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
 
 // saysItIsOver reports whether a backend that has said that it is overloaded now says that it is calm.
 func (m *monitor) saysItIsOver(o *observation) bool {
-	m.saidFull = m.saidFull || o.said.overloaded
+	m.saidFull = m.saidFull || o.said.Overloaded
 	recent := window.Sum(o.recent)
-	return m.saidFull && o.said.calm && m.at-m.since >= believeAfter && float64(recent.Rejected) <= mostWhenBack*answersOf(&recent)
+	return m.saidFull && o.said.Calm && m.at-m.since >= believeAfter && float64(recent.Rejected) <= mostWhenBack*answersOf(&recent)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/feedback"
 )
 
 // playSaying plays calls while the backend sends a load report ten times per second.
@@ -39,7 +41,7 @@ func TestMonitor_blocksOfReports(t *testing.T) {
 	for _, overloaded := range []bool{false, true} {
 		m := newMonitor(10 * time.Second)
 		m.at, m.ever = time.Minute, tier(100, 0, 0)
-		if m.stayQuiet(&observation{said: said{overloaded: overloaded}}); (m.quiet.known > 0) == overloaded {
+		if m.stayQuiet(&observation{said: feedback.Summary{Overloaded: overloaded}}); (m.quiet.known > 0) == overloaded {
 			t.Errorf("overloaded %v: got %d blocks", overloaded, m.quiet.known)
 		}
 	}

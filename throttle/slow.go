@@ -247,8 +247,6 @@ func (w *watch) state(now time.Duration, gate Mode) SlowStats {
 		return s
 	}
 	s.Open, s.WrittenOff, s.Oldest = w.ring.Open(), w.ring.WrittenOff(), w.ring.Oldest(now)
-	for p := range Priority(MaxPriorities) {
-		s.Closed = s.Closed || gate != ModeOff && w.gate.limit(p) > 0
-	}
+	s.Closed = gate != ModeOff && w.gate.isClosed(MaxPriorities)
 	return s
 }

@@ -28,8 +28,7 @@ func (s Source) String() string { return enum.Name("source", s, "code apply file
 // MarshalText returns the word of the source, or an error if the source is not defined.
 func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceCode, SourceHTTP) }
 
-// UnmarshalText reads the word of a source. For any other text it returns an error that lists the
-// words, and does not change s.
+// UnmarshalText reads the word of a source. Any other text is an error, and does not change s.
 func (s *Source) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(s, text, SourceCode, SourceHTTP)
 }

@@ -52,7 +52,7 @@ func (t *Throttle) TopTenants(n int, keys bool) TenantDemand {
 	}
 	all = all[:max(0, min(n, len(all)))]
 	if keys {
-		keepKeys(table, all)
+		table.Keep(all)
 	}
 	none := table.ID("")
 	for _, tenant := range all {
@@ -66,14 +66,6 @@ func (t *Throttle) TopTenants(n int, keys bool) TenantDemand {
 		d.Top = append(d.Top, c)
 	}
 	return d
-}
-
-func keepKeys(table *fairness.Table, of []fairness.Tenant) {
-	ids := make([]uint32, len(of))
-	for i := range of {
-		ids[i] = of[i].ID
-	}
-	table.Keep(ids)
 }
 
 // tenantRow returns the one of the two rows of a priority that has more demand.

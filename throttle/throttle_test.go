@@ -2,32 +2,12 @@ package throttle_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle"
 )
-
-func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
-	var told []*throttle.Throttle
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
-		told = append(told, th)
-		equal(t, "Name", th.Name(), "backend")
-		equal(t, "priorities", th.Priorities(), throttle.StandardPriorities)
-		equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
-		equal(t, "Do", th.Do(t.Context(), throttle.High, returns(errPlain)), errPlain)
-		equal(t, "Tune", th.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
-	}}})
-	if !slices.Equal(told, []*throttle.Throttle{th}) {
-		t.Errorf("throttles told of: got %v want [%p]", told, th)
-	}
-	_ = th.Do(t.Context(), throttle.High, succeed)
-	equal(t, "times told", len(told), 1)
-	equal(t, "Ratio as Created left it", th.Stats().Ratio, 3)
-	equal(t, "calls of Created's that ended", tier(th, throttle.High).Ended.Count(throttle.Accepted, throttle.FaultOther), 1)
-}
 
 func TestClosedIsToldOnce(t *testing.T) {
 	var told atomic.Int32
@@ -85,46 +65,6 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 			equal(t, "in flight", inFlight(th), 0)
 		})
 	}
-}
-
-// TestACloseAmidAShadowShedEndsTheTelling: Shed was told, so the call began before, but Started has not been, and so
-// Finished will not be either.
-func TestACloseAmidAShadowShedEndsTheTelling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w witness
-		var fate die
-		hooks := throttle.JoinHooks(w.hooks(), throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }})
-		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Hooks: hooks, Rand: fate.throw})
-		rejectMany(t, th, throttle.High, 60)
-		fate.sheds.Store(true)
-		w.tear()
-		equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
-		w.wantLines(t, "shed high at 0.50, own, in shadow", "closed backend")
-		equal(t, "in flight", inFlight(th), 0)
-	})
-}
-
-// TestStartedAndFinishedPairUpAcrossClose closes while calls come and go: every start has its finish, whenever Close came.
-func TestStartedAndFinishedPairUpAcrossClose(t *testing.T) {
-	var started, finished atomic.Int64
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{
-		Started:  func(ctx context.Context, _ throttle.StartEvent) context.Context { started.Add(1); return ctx },
-		Finished: func(context.Context, throttle.FinishEvent) { finished.Add(1) },
-	}})
-	parallel(64, func(i int) {
-		for range 100 {
-			_ = th.Do(t.Context(), throttle.High, succeed)
-		}
-		if i == 32 {
-			_ = th.Close()
-		}
-	})
-	equal(t, "finished", finished.Load(), started.Load())
-	wantAdmitted(t, th, throttle.High, 6400, throttle.Accepted, throttle.FaultNone)
-	equal(t, "in flight", inFlight(th), 0)
-	told := started.Load()
-	_ = th.Do(t.Context(), throttle.High, succeed)
-	equal(t, "told after Close", started.Load(), told)
 }
 
 func TestMust(t *testing.T) {

@@ -190,3 +190,12 @@ func TestTieredShedsNothingWhileEverythingIsAccepted(t *testing.T) {
 		}
 	}
 }
+
+// TestPool_usualShare takes the share that is remembered, unless that of the window differs by more than chance.
+func TestPool_usualShare(t *testing.T) {
+	known := []window.Counts{tier(100, 100, 200)}
+	for accepted, want := range map[float64]float64{25: 0.25, 38: 0.25, 12: 0.25, 45: 0.45, 5: 0.05} {
+		o := pool{known: known, counted: 1, accepted: accepted, asked: 100}
+		wantNear(t, fmt.Sprint("accepted of 100 calls of the window: ", accepted), o.usualShare(), want)
+	}
+}

@@ -49,20 +49,6 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestTrend_lateOnceBefore: a call that was late long before does not delay the finding.
-func TestTrend_lateOnceBefore(t *testing.T) {
-	const step = 10 * time.Millisecond
-	var r trend
-	r.add(time.Second, time.Second, 100*time.Millisecond, 100, func() census { return census{time.Second, 0, 100} })
-	for i := range 16 {
-		now := 9*time.Second + time.Duration(i)*step
-		r.add(now, 500*time.Millisecond, 100*time.Millisecond, 100, func() census {
-			return census{now, uint64(800 + i), int64(100 + 2*i)}
-		})
-	}
-	wantSame(t, "found by the 16th late call", r.take(), true)
-}
-
 // TestStretch_grewSince: the times have grown surely, from 0.2 to 0.3 s in 0.2 s. While 20 calls ended, four more can be chance.
 func TestStretch_grewSince(t *testing.T) {
 	of := func(at time.Duration, mean float64, accepted uint64, open int64) *stretch {

@@ -37,9 +37,8 @@
 // count as requests, so P stays high while the backend is down and falls as soon as it accepts
 // calls again.
 //
-// P is 0 while the backend accepts every call. It never reaches 1: while the backend accepts
-// nothing, about RequestsPadding calls per Duration are still sent. They find out when the backend
-// is back.
+// P never reaches 1: while the backend accepts nothing, about RequestsPadding calls per Duration are
+// still sent. They find out when the backend is back.
 //
 // # When to use it
 //

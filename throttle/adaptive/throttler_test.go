@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,34 +48,6 @@ func TestNilAndZeroThrottlerThrottleAndCountNothing(t *testing.T) {
 			equal(t, "RejectionProbability", th.RejectionProbability(), 0)
 			equal(t, "Stats", th.Stats(), adaptive.Stats{})
 		})
-	}
-}
-
-// TestUserFunctionsRunUnderNoLock: a Now and a Rand that call the throttler would deadlock.
-func TestUserFunctionsRunUnderNoLock(t *testing.T) {
-	var th *adaptive.Throttler
-	calling := false
-	call := func() {
-		if th == nil || calling {
-			return
-		}
-		calling = true
-		th.Throttled()
-		th.ShouldThrottle()
-		th.Stats()
-		calling = false
-	}
-	th = mustNew(t, adaptive.Config{
-		Now:  func() time.Time { call(); return time.Unix(0, 0) },
-		Rand: func() float64 { call(); return 0 },
-	})
-	for range 100 {
-		th.Throttled()
-		th.ShouldThrottle()
-		th.Stats()
-	}
-	if got := th.Stats().Total.Shed; got < 100 {
-		t.Errorf("%d throttled locally, want 100 and more", got)
 	}
 }
 
@@ -135,30 +105,6 @@ func TestShouldThrottle_exact(t *testing.T) {
 	if throttled < 500 {
 		t.Errorf("got %d calls throttled want more", throttled)
 	}
-}
-
-// TestThrottler_parallel loses no call and counts none twice.
-func TestThrottler_parallel(t *testing.T) {
-	th := mustNew(t, adaptive.Config{})
-	const workers, calls = 16, 500
-	var local atomic.Uint64
-	var all sync.WaitGroup
-	for range workers {
-		all.Go(func() {
-			for call := range calls {
-				if th.ShouldThrottle() {
-					local.Add(1)
-					continue
-				}
-				th.RegisterBackendResponse(call%3 > 0)
-			}
-		})
-	}
-	all.Wait()
-	got := th.Stats().Total
-	equal(t, "requests", got.Requests(), workers*calls)
-	equal(t, "throttled", got.Shed, local.Load())
-	equal(t, "some are throttled", got.Shed > 0, true)
 }
 
 // TestWindowForgets has a throttler of before the bubble, whose clock is years apart, and one of its own.

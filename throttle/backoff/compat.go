@@ -23,7 +23,7 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	now := time.Now()
 	r.resetIdle(now) // a step of its own
 	r.update(func() {
-		r.counters.record(Throttled)
+		r.stats.record(Throttled)
 		r.touch(now)
 		if r.delay.interval == 0 || r.delaySlept {
 			r.delay.throttled(r.delay.generation)
@@ -41,7 +41,7 @@ func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 		return err
 	}
 	step := r.update(func() {
-		r.counters.record(Success)
+		r.stats.record(Success)
 		r.delay.succeeded(r.delay.generation)
 	})
 	if step.To == 0 {

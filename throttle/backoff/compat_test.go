@@ -3,7 +3,6 @@ package backoff_test
 import (
 	"context"
 	"math"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,17 +106,6 @@ func TestStatsCountTimeSlept(t *testing.T) {
 	})
 }
 
-func TestNextBackOffIsAtMostMaxInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: 10 * time.Second}))
-		for i := range 512 {
-			if d := r.BackOff().NextBackOff(); d > 30*time.Second {
-				t.Fatalf("NextBackOff of operation %d: got %v want at most MaxInterval, 30s", i, d)
-			}
-		}
-	})
-}
-
 func TestBackOffDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1}))
@@ -153,36 +141,4 @@ func TestBackOffSuccessAfterIdleReset(t *testing.T) {
 			t.Errorf("after IdleReset and a success: got a delay of %v want none", got)
 		}
 	})
-}
-
-// TestNextBackOffIsNotNegative: some libraries take a negative delay for the end of all attempts. The first
-// waiter of the queue wakes late, because the processor is busy.
-func TestNextBackOffIsNotNegative(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
-	defer r.Close()
-	b := r.BackOff()
-	p, err := r.Wait(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Finish(backoff.Throttled)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = r.Wait(context.Background())
-	}()
-	for r.Stats().Waiting == 0 {
-		select {
-		case <-ended:
-			t.Skip("this goroutine did not run while the other one waited")
-		default:
-			runtime.Gosched()
-		}
-	}
-	for begun := time.Now(); time.Since(begun) < 3*time.Millisecond; { // no other goroutine runs
-	}
-	if d := b.NextBackOff(); d < 0 {
-		t.Errorf("got %v want at least 0", d)
-	}
 }

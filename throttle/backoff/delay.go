@@ -26,20 +26,14 @@ type delay struct {
 }
 
 // throttled records a throttled call of a generation. The first of the present generation makes a
-// step up, and throttled reports whether this one did.
-func (d *delay) throttled(generation uint64) bool {
+// step up. It ends a recovery, and undoes its last step, which was too large.
+func (d *delay) throttled(generation uint64) {
 	if generation != d.generation {
-		return false
+		return
 	}
 	if d.served {
 		d.atLimit = d.interval
 	}
-	d.increase()
-	return true
-}
-
-// increase makes one step up. It ends a recovery, and undoes its last step, which was too large.
-func (d *delay) increase() {
 	next := max(d.config.next(d.interval), d.interval)
 	if d.recovering {
 		next, d.recovering = max(next, d.previous), false
@@ -51,15 +45,15 @@ func (d *delay) increase() {
 	d.successes, d.served = 0, false
 }
 
-// succeeded records a success of a generation, and reports whether it made a step down.
-func (d *delay) succeeded(generation uint64) bool {
+// succeeded records a success of a generation, and makes a step down if it is time.
+func (d *delay) succeeded(generation uint64) {
 	if generation != d.generation {
-		return false
+		return
 	}
 	upsInRow := d.upsInRow
 	d.served, d.upsInRow = true, 0
 	if d.interval == 0 {
-		return false
+		return
 	}
 	d.successes++
 	if d.config.Mode == Pace && upsInRow >= outageSteps {
@@ -72,10 +66,7 @@ func (d *delay) succeeded(generation uint64) bool {
 		d.decrease(recoveryFactor)
 	case d.successes >= d.config.DownMultiplierThreshold:
 		d.decrease(d.config.DownMultiplier)
-	default:
-		return false
 	}
-	return true
 }
 
 // decrease makes one step down. A delay below InitialInterval becomes 0.

@@ -99,13 +99,14 @@ func TestDelayEqualsModel(t *testing.T) {
 			if random.IntN(8) == 0 {
 				s.generation = max(d.generation, 2) + 1 - random.Uint64N(4)
 			}
-			before := d.interval
-			got, want := false, m.record(s)
+			before, steps := d.interval, d.steps
+			want := m.record(s)
 			if s.served {
-				got = d.succeeded(s.generation)
+				d.succeeded(s.generation)
 			} else {
-				got = d.throttled(s.generation)
+				d.throttled(s.generation)
 			}
+			got := d.steps > steps
 			if got != want || d.interval != m.delay || d.generation != m.generation || d.atLimit != m.limit {
 				t.Fatalf("step %d of %+v, %+v: got %v, %+v want %v, %+v", step, c, s, got, d, want, m)
 			}

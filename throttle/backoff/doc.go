@@ -10,15 +10,10 @@
 // A [Responsive] keeps one delay for all calls of a service. It is safe for any number of workers.
 // Each time the service throttles, the delay is multiplied by Config.UpMultiplier. After
 // Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier. A
-// delay below Config.InitialInterval becomes 0.
+// delay without calls for Config.IdleReset becomes 0.
 //
-// # Modes
-//
-// In mode [Pace], the default, the delay is the gap between two calls of all workers together. The
-// right delay is then the same for one worker and for a thousand: it depends on the service's rate
-// only. Waiting calls form one queue, first come, first served.
-//
-// In mode [Sleep] each worker sleeps the delay before each of its calls.
+// In mode [Pace], the default, the right delay is the same for one worker and for a thousand: it
+// depends on the service's rate only. Waiting calls form one queue, first come, first served.
 //
 // # One step per overload
 //
@@ -49,6 +44,4 @@
 // each success therefore divides the delay by four. This ends near the delay at which the service
 // last served some calls and throttled others. If a call is throttled on the way, the delay goes
 // back by one step.
-//
-// A delay without calls for Config.IdleReset becomes 0.
 package backoff

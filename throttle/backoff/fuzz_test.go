@@ -1,6 +1,7 @@
 package backoff_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"strings"
@@ -40,6 +41,7 @@ func FuzzCalls(f *testing.F) {
 	f.Add(uint8(0), []byte{2, 2, 2, 1, 1, 1, 1, 1, 1})
 	f.Add(uint8(1), []byte{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add(uint8(0), []byte{10, 10, 1, 1, 1, 7, 9, 2, 8, 8, 2, 0, 0, 0, 12, 2, 13, 2})
+	f.Add(uint8(0), bytes.Repeat([]byte{7}, 100))
 	f.Add(uint8(0), []byte{11, 11, 11, 1, 1, 6, 6, 2, 2, 15, 14, 1, 2})
 	f.Fuzz(func(t *testing.T, mode uint8, calls []byte) {
 		if len(calls) > 200 {
@@ -51,12 +53,8 @@ func FuzzCalls(f *testing.F) {
 }
 
 func play(t *testing.T, c backoff.Config, calls []byte) {
-	bounds := func(t *testing.T, before, s backoff.Stats) {
+	bounds := func(t *testing.T, most time.Duration, before, s backoff.Stats) {
 		t.Helper()
-		most := c.MaxInterval
-		if most == 0 {
-			most = max(15*time.Minute, c.InitialInterval)
-		}
 		if s.Delay != 0 && (s.Delay < max(c.InitialInterval, time.Microsecond) || s.Delay > most) {
 			t.Fatalf("got a delay of %v want 0 or within InitialInterval %v and MaxInterval %v", s.Delay, c.InitialInterval, most)
 		}
@@ -69,15 +67,16 @@ func play(t *testing.T, c backoff.Config, calls []byte) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(c))
-		b := r.BackOff()
+		tuning, _ := r.Tuning()
+		most, b := tuning.MaxInterval, r.BackOff()
 		var permits []backoff.Permit
 		var before backoff.Stats
 		recorded, waited := uint64(0), uint64(0)
 		for _, call := range calls {
-			recorded += do(t, r, b, call, &permits, &waited)
+			recorded += do(t, r, most, b, call, &permits, &waited)
 			synctest.Wait()
 			s := r.Stats()
-			bounds(t, before, s)
+			bounds(t, most, before, s)
 			if s.Successes+s.Throttled+s.Ignored != recorded || s.Waiting != 0 || s.Slept+s.Canceled > waited {
 				t.Fatalf("got %+v want %d calls recorded, at most %d waits, none left", s, recorded, waited)
 			}
@@ -88,7 +87,7 @@ func play(t *testing.T, c backoff.Config, calls []byte) {
 }
 
 // do makes one call of a sequence. It returns the number of outcomes that it recorded.
-func do(t *testing.T, r *backoff.Responsive, b *backoff.BackOff, call byte, permits *[]backoff.Permit, waited *uint64) uint64 {
+func do(t *testing.T, r *backoff.Responsive, most time.Duration, b *backoff.BackOff, call byte, permits *[]backoff.Permit, waited *uint64) uint64 {
 	outcomes := []backoff.Outcome{backoff.Ignored, backoff.Success, backoff.Throttled, backoff.ThrottledFor(time.Minute), -7}
 	switch n := int(call % 16); n {
 	case 0, 1, 2, 3, 4:
@@ -104,7 +103,9 @@ func do(t *testing.T, r *backoff.Responsive, b *backoff.BackOff, call byte, perm
 		_ = r.SleepOnSuccess(t.Context())
 		return 1
 	case 7:
-		b.NextBackOff()
+		if d := b.NextBackOff(); d < 0 || d > most {
+			t.Fatalf("NextBackOff: got %v want 0 to MaxInterval, %v", d, most)
+		}
 		return 1
 	case 8:
 		b.Succeeded()

@@ -45,7 +45,7 @@ func (p Permit) Finish(o Outcome) {
 // if it is time.
 func (r *Responsive) record(generation uint64, o Outcome) {
 	r.mu.Lock()
-	r.counters.record(o)
+	r.stats.record(o)
 	if o == Success && r.delay.interval == 0 {
 		r.delay.succeeded(generation)
 		r.mu.Unlock()

@@ -11,13 +11,9 @@ const maxCatchUp = 10 * time.Millisecond
 // queue holds the calls that wait in mode Pace, in the order in which they came, and the time of
 // the next turn. Only the first waiter has a timer. The lock of Responsive guards it.
 type queue struct {
-	waiters list.List // of *waiter
+	waiters list.List // of chan struct{}: buffered; a value means: it is the first now, or the delay changed
 	last    time.Time // when the last turn was due
 	gap     time.Duration
-}
-
-type waiter struct {
-	wake chan struct{} // buffered; a value means: it is the first now, or the delay changed
 }
 
 func (q *queue) empty() bool { return q.waiters.Len() == 0 }
@@ -45,7 +41,7 @@ func (q *queue) take(due, now time.Time, waited bool, gap time.Duration) {
 }
 
 func (q *queue) push() *list.Element {
-	return q.waiters.PushBack(&waiter{wake: make(chan struct{}, 1)})
+	return q.waiters.PushBack(make(chan struct{}, 1))
 }
 
 // remove removes a waiter, if there is one. If it was the first, the next one wakes.
@@ -64,7 +60,7 @@ func (q *queue) remove(e *list.Element) {
 func (q *queue) wakeFirst() {
 	if e := q.waiters.Front(); e != nil {
 		select {
-		case e.Value.(*waiter).wake <- struct{}{}:
+		case e.Value.(chan struct{}) <- struct{}{}:
 		default:
 		}
 	}

@@ -28,7 +28,7 @@ type Responsive struct {
 	delaySlept bool          // SleepOnFailure: a worker has waited the present delay
 	resets     uint64        // calls of Reset
 	wake       chan struct{} // closed to wake all sleepers of mode Sleep; nil if there are none
-	counters   counters
+	stats      Stats         // without Delay, which is that of delay
 }
 
 // New returns a Responsive without a delay. If fields of c are invalid, it returns an error that
@@ -38,7 +38,7 @@ func New(c Config) (*Responsive, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	r := &Responsive{config: c, closed: make(chan struct{})}
+	r := &Responsive{config: c, closed: make(chan struct{}), stats: Stats{Name: c.Name, Mode: c.Mode}}
 	r.tuning.Init(Tuning{MaxInterval: c.MaxInterval, shortest: c.InitialInterval})
 	r.permits.New = func() any { return &permitState{} }
 	r.delay.config = &r.config
@@ -143,32 +143,19 @@ func (r *Responsive) Stats() Stats {
 }
 
 func (r *Responsive) statsLocked() Stats {
-	c := &r.counters
-	return Stats{
-		Name: r.config.Name, Mode: r.config.Mode, Delay: r.delay.interval,
-		Ups: c.ups, Downs: c.downs,
-		Successes: c.successes, Throttled: c.throttled, Ignored: c.ignored,
-		Slept: c.slept, Canceled: c.canceled, SleepTime: c.sleepTime, Waiting: c.waiting,
-	}
+	s := r.stats
+	s.Delay = r.delay.interval
+	return s
 }
 
-// counters count what Stats returns. The lock of Responsive guards them.
-type counters struct {
-	ups, downs                    uint64
-	successes, throttled, ignored uint64
-	slept, canceled               uint64
-	sleepTime                     time.Duration
-	waiting                       int
-}
-
-func (c *counters) record(o Outcome) {
+func (s *Stats) record(o Outcome) {
 	switch {
 	case o == Success:
-		c.successes++
+		s.Successes++
 	case o.IsThrottled():
-		c.throttled++
+		s.Throttled++
 	default:
-		c.ignored++
+		s.Ignored++
 	}
 }
 
@@ -197,9 +184,9 @@ func (r *Responsive) endStep(step *StepEvent) {
 		return
 	}
 	if step.To < step.From {
-		r.counters.downs++
+		r.stats.Downs++
 	} else {
-		r.counters.ups++
+		r.stats.Ups++
 	}
 	r.queue.gap = r.delay.randomized(rand.Float64())
 	if step.From == 0 || step.To == 0 { // there was no last turn, or reserved turns are void
@@ -222,7 +209,7 @@ func (r *Responsive) resetIdle(now time.Time) bool {
 
 func (r *Responsive) resetIdleLocked(now time.Time) {
 	idle := r.config.IdleReset
-	waiting := !r.queue.empty() || r.counters.waiting > 0
+	waiting := !r.queue.empty() || r.stats.Waiting > 0
 	if idle > 0 && r.delay.interval > 0 && !waiting && now.Sub(r.lastCall) >= idle {
 		r.delay.reset()
 	}

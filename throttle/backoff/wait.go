@@ -74,7 +74,7 @@ func (r *Responsive) try(t *turn, now time.Time) (left time.Duration, wake <-cha
 	}
 	if left > 0 && !t.waits {
 		t.waits = true
-		r.counters.waiting++
+		r.stats.Waiting++
 	}
 	return left, wake
 }
@@ -82,13 +82,13 @@ func (r *Responsive) try(t *turn, now time.Time) (left time.Duration, wake <-cha
 func (r *Responsive) recordWait(ctx context.Context, t *turn, d time.Duration, err error) {
 	r.mu.Lock()
 	r.queue.remove(t.place) // unless the turn was taken
-	r.counters.waiting--
-	r.counters.sleepTime += d
+	r.stats.Waiting--
+	r.stats.SleepTime += d
 	if err == nil {
-		r.counters.slept++
+		r.stats.Slept++
 		r.touch(time.Now())
 	} else {
-		r.counters.canceled++
+		r.stats.Canceled++
 	}
 	r.mu.Unlock()
 	if h := r.config.Hooks.Slept; h != nil {
@@ -126,7 +126,7 @@ func (r *Responsive) tryTurn(t *turn, now time.Time) (left time.Duration, wake <
 	if t.place == nil {
 		t.place = r.queue.push()
 	}
-	return left, t.place.Value.(*waiter).wake
+	return left, t.place.Value.(chan struct{})
 }
 
 // sleep sleeps for d, or until wake, the end of ctx, or Close. The last two are errors.

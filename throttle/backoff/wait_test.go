@@ -12,34 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestTurnsComeInOrder has ten callers wait. Each gets its turn one gap after the one before.
-func TestTurnsComeInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := slow(t, backoff.Config{}, time.Second)
-		begun, turns := time.Now(), make(chan int, 10)
-		for i := range 10 {
-			go func() {
-				if _, err := r.Wait(t.Context()); err == nil {
-					turns <- i
-				}
-			}()
-			synctest.Wait()
-		}
-		if s := r.Stats(); s.Waiting != 10 {
-			t.Errorf("sleeping: got %d want 10", s.Waiting)
-		}
-		for want := range 10 {
-			if got, at := <-turns, time.Since(begun); got != want || at != time.Duration(want+1)*time.Second {
-				t.Errorf("turn %d: got worker %d after %v want %d after %d s", want, got, at, want, want+1)
-			}
-		}
-		synctest.Wait()
-		if s := r.Stats(); s.Waiting != 0 || s.Slept != 10 || s.SleepTime != 55*time.Second {
-			t.Errorf("got %+v want none sleeping, 10 slept 55s", s)
-		}
-	})
-}
-
 // TestCanceledTurnGoesToTheNext, wherever in the queue the canceled call was.
 func TestCanceledTurnGoesToTheNext(t *testing.T) {
 	for cancelled := range 3 {

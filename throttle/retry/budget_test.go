@@ -50,15 +50,6 @@ func TestBudget_IsAShareOfAcceptedFirstAttempts(t *testing.T) {
 	})
 }
 
-func TestBudget_NoReserve(t *testing.T) {
-	r := newRetrier(t, retry.Config{Budget: retry.Budget{Reserve: -1}, Delay: retry.Delay{Initial: time.Microsecond}})
-	none := retriesOf(t, r)
-	accept(t, r, 10)
-	if one := retriesOf(t, r); none != 0 || one != 1 {
-		t.Errorf("got %d retries, and %d after ten calls want 0 and 1", none, one)
-	}
-}
-
 // TestBudget_ShortWindow: the default of a reserve is at least one retry per window.
 func TestBudget_ShortWindow(t *testing.T) {
 	for _, window := range []time.Duration{time.Second, 1700 * time.Millisecond, 2900 * time.Millisecond, 3100 * time.Millisecond} {

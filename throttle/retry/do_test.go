@@ -58,19 +58,6 @@ func TestDo_RetriesRejectedCallsOnly(t *testing.T) {
 	}
 }
 
-func TestDo_ReturnsTheLastErrorUnchanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRetrier(t, retry.Config{Budget: generous()})
-		if err := r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() }); err != errBusy { //nolint:errorlint // unchanged
-			t.Errorf("got %#v want the error without its mark", err)
-		}
-		n, err := retry.Do(t.Context(), r, throttle.Medium, func(context.Context) (int, error) { return 7, errBusy })
-		if n != 7 || err != errBusy { //nolint:errorlint // unchanged
-			t.Errorf("got %d, %v want 7, busy", n, err)
-		}
-	})
-}
-
 func TestDo_RetriesPassTheThrottleOnePriorityLower(t *testing.T) {
 	for first, second := range map[throttle.Priority]throttle.Priority{
 		throttle.High: throttle.Important, throttle.Important: throttle.Medium, throttle.Medium: throttle.Low, throttle.Low: throttle.Low,
@@ -185,14 +172,4 @@ func TestDo_BadInput(t *testing.T) {
 	if zero.Name != "" || zero.Denied.Count(retry.ReasonOff+1) != 0 || (*retry.Retrier)(nil).Name() != "" || (*retry.Retrier)(nil).Close() != nil {
 		t.Error("a nil or zero Retrier has a state")
 	}
-}
-
-func TestDo_APanicContinues(t *testing.T) {
-	r := newRetrier(t, retry.Config{})
-	defer func() {
-		if recover() != "broken" || r.Stats().Sent != 0 {
-			t.Errorf("got %+v", r.Stats())
-		}
-	}()
-	_ = r.Do(t.Context(), throttle.High, func(context.Context) error { panic("broken") })
 }

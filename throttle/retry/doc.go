@@ -28,10 +28,9 @@
 //
 // # Budget
 //
-// Retries of the last ten seconds are at most 10 % of the first attempts that were accepted in this
-// time, and three more for clients that make few calls. So while the backend works, nearly every
-// rejected call is retried. In an outage no first attempt is accepted, and there are next to no
-// retries. See [Budget].
+// Retries are a share of the first attempts that were accepted in the last seconds: see [Budget]. So
+// while the backend works, nearly every rejected call is retried. In an outage no first attempt is
+// accepted, and there are next to no retries.
 //
 // # Priorities
 //
@@ -39,21 +38,13 @@
 // the throttle sheds retries before it sheds first attempts. The context of the retry has this
 // priority too, for calls that the function makes.
 //
-// # Delays
-//
-// The delay before a retry is random between 0 and Delay.Initial, which doubles with each retry. If
-// the error has a delay of the backend (Retry-After, or a RetryInfo of gRPC), the retry waits for
-// that first, and then for the random delay.
-//
-// # Hedges
-//
-// [Hedge] makes a call a second time if its first attempt takes long, and takes the result that comes
-// first. Hedges take from the same budget, and are made only while the throttle sheds nothing.
+// The delay before a retry is random, see [Delay]. If the error has a delay of the backend (Retry-After,
+// or a RetryInfo of gRPC), the retry waits for that first.
 //
 // # Stop retries
 //
-// [Retrier.Tune] changes the mode, the attempts and the budget at run time. [throttle.ModeOff] stops all
-// retries and hedges. Package control does it from a file: {"retries": {"orders": {"mode": "off"}}}.
+// [Retrier.Tune] with [throttle.ModeOff] stops all retries, and the second attempts of [Hedge]. Package
+// control does it from a file: {"retries": {"orders": {"mode": "off"}}}.
 //
 // # Two layers
 //

@@ -36,8 +36,7 @@ func (r Reason) String() string {
 // MarshalText returns the word of the reason, or an error if the reason is not defined.
 func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, ReasonBudget, ReasonOff) }
 
-// UnmarshalText reads the word of a reason. For any other text it returns an error that lists the
-// words, and does not change r.
+// UnmarshalText reads the word of a reason. Any other text is an error, and does not change r.
 func (r *Reason) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(r, text, ReasonBudget, ReasonOff)
 }

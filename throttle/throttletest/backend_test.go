@@ -3,7 +3,6 @@ package throttletest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -13,20 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-func TestServesBurstsOf100msWorthAtLeastOneCall(t *testing.T) {
-	tests := []struct {
-		capacity float64
-		want     int
-	}{{1000, 100}, {50, 5}, {10, 1}, {9, 1}, {0.01, 1}, {1e5, 10_000}}
-	for _, tt := range tests {
-		b, clock := newBackend(t, throttletest.BackendConfig{Capacity: tt.capacity, RejectionCost: 1e-9})
-		for _, after := range []string{"new", "rested"} {
-			equal(t, fmt.Sprintf("served at once with capacity %v, %s", tt.capacity, after), calls(t, b, tt.want+10), tt.want)
-			clock.Advance(time.Hour)
-		}
-	}
-}
 
 // TestServedUnderOverload compares the backend with the closed form: with capacity C, rejection cost r and load L,
 // it serves (C - r*L) / (1 - r) calls per second.

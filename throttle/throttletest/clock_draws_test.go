@@ -2,7 +2,6 @@ package throttletest_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/throttletest"
@@ -25,15 +24,4 @@ func TestDrawsAreThoseGivenInTurn(t *testing.T) {
 			equal(t, fmt.Sprint(name, ", draw ", i), tt.draw(), want)
 		}
 	}
-}
-
-func TestSequence_parallel(t *testing.T) {
-	draw := throttletest.Sequence(0, 1)
-	var ones atomic.Int64
-	parallel(64, func(int) {
-		for range 100 {
-			ones.Add(int64(draw()))
-		}
-	})
-	equal(t, "draws of 1 among 6400", ones.Load(), 3200)
 }

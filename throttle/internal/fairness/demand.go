@@ -1,6 +1,7 @@
 package fairness
 
 import (
+	"iter"
 	"math"
 	"sync/atomic"
 	"time"
@@ -141,6 +142,19 @@ func (d *demand) sweep(at uint64) {
 	for i := range set {
 		if v := set[i].Load(); v != 0 && d.age(v, at) > 6*memory {
 			set[i].CompareAndSwap(v, 0)
+		}
+	}
+}
+
+// counted yields the cells whose calls still count, with their sets.
+func (d *demand) counted(at uint64) iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for set := range d.cells {
+			for i := range d.cells[set] {
+				if v := d.cells[set][i].Load(); v != 0 && d.age(v, at) <= memory && !yield(set, v) {
+					return
+				}
+			}
 		}
 	}
 }

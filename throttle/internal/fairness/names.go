@@ -23,11 +23,11 @@ type name struct {
 }
 
 // Keep keeps the keys of up to MostNames tenants, from the next call of each on, and forgets all others.
-func (t *Table) Keep(ids []uint32) {
-	list := make([]name, min(len(ids), MostNames))
+func (t *Table) Keep(tenants []Tenant) {
+	list := make([]name, min(len(tenants), MostNames))
 	for i := range list {
-		list[i].id = ids[i]
-		if old := t.names.of(ids[i]); old != nil {
+		list[i].id = tenants[i].ID
+		if old := t.names.of(list[i].id); old != nil {
 			list[i].key.Store(old.key.Load())
 		}
 	}

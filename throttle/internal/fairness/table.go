@@ -149,19 +149,13 @@ type Row struct {
 func (t *Table) Rows(now time.Duration) []Row {
 	at := uint64(now/tick) + 1
 	rows := make([]Row, t.shares.rows)
-	for i := range t.demand.cells {
-		for j := range t.demand.cells[i] {
-			v := t.demand.cells[i][j].Load()
-			if v == 0 || t.demand.age(v, at) > memory {
-				continue
-			}
-			row, calls := rowOf(v), t.demand.calls(v, at)/one
-			if v&aboveFlag != 0 {
-				rows[row].Above++
-			}
-			rows[row].Largest = max(rows[row].Largest, calls)
-			rows[row].Calls += calls
+	for _, v := range t.demand.counted(at) {
+		row, calls := &rows[rowOf(v)], t.demand.calls(v, at)/one
+		if v&aboveFlag != 0 {
+			row.Above++
 		}
+		row.Largest = max(row.Largest, calls)
+		row.Calls += calls
 	}
 	for i := range rows {
 		if rows[i].Calls > 0 {

@@ -69,20 +69,6 @@ func newTable(weight func(string) float64) *Table {
 	return New(Config{Rows: 8, Stripes: 4, Weight: weight, Exact: true})
 }
 
-func TestOneOfManyTakesTooMuch(t *testing.T) {
-	for _, rate := range []float64{20, 100, 1000} { // of one client of a fleet, and of a server
-		all := append(equal(99, 0.6*rate), &tenant{key: "greedy", rate: 5.4 * rate})
-		play(newTable(nil), time.Minute, 5.0/6, nil, all...)
-		offered, shed := sum(all[:99])
-		if got := 1 - shed/offered; got < 0.99 {
-			t.Errorf("%v calls/s: the others were served %.3f, want 0.99", 6*rate, got)
-		}
-		if got, want := all[99].served(), 0.4/5.4; math.Abs(got-want) > 0.2*want {
-			t.Errorf("%v calls/s: the greedy one was served %.3f, want %.3f", 6*rate, got, want)
-		}
-	}
-}
-
 // TestAsManyAreShed compares the share that is shed with the probability, for any demand.
 func TestAsManyAreShed(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 6))
@@ -228,15 +214,4 @@ func sized[T any](full, quick T) T {
 		return quick
 	}
 	return full
-}
-
-// TestRows has the state of three tenants.
-func TestRows(t *testing.T) {
-	table := newTable(nil)
-	all := append(equal(2, 200), &tenant{key: "greedy", rate: 800})
-	play(table, 30*time.Second, 0.5, nil, all...)
-	row := table.Rows(30 * time.Second)[0]
-	if row.Above != 1 || math.Abs(row.Largest-0.8) > 0.03 {
-		t.Errorf("got %+v, want 1 tenant above its share, and 0.8 for the largest", row)
-	}
 }

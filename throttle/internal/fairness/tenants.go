@@ -17,13 +17,10 @@ type Tenant struct {
 func (t *Table) Tenants(now time.Duration, rows []int) []Tenant {
 	at := uint64(now/tick) + 1
 	sums := map[uint32]Tenant{}
-	for i := range t.demand.cells {
-		for j := range t.demand.cells[i] {
-			v := t.demand.cells[i][j].Load()
-			if row := rowOf(v); v != 0 && t.demand.age(v, at) <= memory && slices.Contains(rows, row) {
-				id := tenantOf(v, i)
-				sums[id] = Tenant{id, sums[id].Calls + t.demand.calls(v, at)/one, sums[id].Above || v&aboveFlag != 0}
-			}
+	for set, v := range t.demand.counted(at) {
+		if slices.Contains(rows, rowOf(v)) {
+			id := tenantOf(v, set)
+			sums[id] = Tenant{id, sums[id].Calls + t.demand.calls(v, at)/one, sums[id].Above || v&aboveFlag != 0}
 		}
 	}
 	all := make([]Tenant, 0, len(sums))

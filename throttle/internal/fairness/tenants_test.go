@@ -46,15 +46,15 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	want("before", "ann", "")
-	table.Keep([]uint32{table.ID("ann"), table.ID(long)})
+	table.Keep([]Tenant{{ID: table.ID("ann")}, {ID: table.ID(long)}})
 	want("kept", "ann", "ann")
 	want("long", long, strings.Repeat("é", nameLength/2)+"…")
 	want("another", "bob", "")
-	table.Keep([]uint32{table.ID("bob"), table.ID("ann")})
+	table.Keep([]Tenant{{ID: table.ID("bob")}, {ID: table.ID("ann")}})
 	if got := table.Key(table.ID("ann")); got != "ann" {
 		t.Errorf("without a new call: got key %q want ann", got)
 	}
-	table.Keep(make([]uint32, 1000))
+	table.Keep(make([]Tenant, 1000))
 	want("no more", "ann", "")
 	if n := len(*table.names.list.Load()); n != MostNames {
 		t.Errorf("got %d names want %d", n, MostNames)

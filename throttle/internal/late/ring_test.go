@@ -31,47 +31,9 @@ func wantRest(t *testing.T, r *Ring) {
 			t.Errorf("at rest: slot %d of late calls has %v, want none", slot, rows)
 		}
 	}
-	if got := r.Oldest(time.Hour); got != 0 {
-		t.Errorf("at rest: the oldest call is %v old, want none", got)
+	if got := r.Oldest(time.Hour); got != 0 || len(r.lost) != 0 {
+		t.Errorf("at rest: the oldest call is %v old, and %v are written off, want none", got, r.lost)
 	}
-}
-
-// TestOldest_endsWithItsCall: calls that hang for half a minute overlap, so that some are always written off.
-func TestOldest_endsWithItsCall(t *testing.T) {
-	r := New(100*ms, 1, 1)
-	var open []time.Duration
-	for now := time.Duration(0); now < 30*time.Minute; now += 5 * time.Second {
-		if len(open) > 6 {
-			r.End(open[0], 0, 0)
-			open = open[1:]
-		}
-		r.Advance(now)
-		open = append(open, r.Begin(now, 0, 0))
-		if got := r.Oldest(now); got > 31*time.Second {
-			t.Fatalf("at %v: the oldest call is %v old, want at most 30 s", now, got)
-		}
-	}
-	for _, began := range open {
-		r.End(began, 0, 0)
-	}
-	wantRest(t, r)
-	if len(r.lost) != 0 {
-		t.Errorf("at rest: got %v written off, want none", r.lost)
-	}
-}
-
-// TestOldest_afterAPause in which nobody looks, with a call that was late before it.
-func TestOldest_afterAPause(t *testing.T) {
-	r := New(100*ms, 1, 1)
-	began := r.Begin(time.Second, 0, 0)
-	for _, now := range []time.Duration{2 * time.Second, 62 * time.Second} {
-		r.Advance(now)
-		if got, want := r.Oldest(now), now-began; got < want || got > want+r.oldWidth {
-			t.Errorf("at %v: the oldest call is %v old, want %v", now, got, want)
-		}
-	}
-	r.End(began, 0, 0)
-	wantRest(t, r)
 }
 
 // TestTheClockMayJump: a ring with calls from before and after a pause, and from a clock that goes back.
@@ -126,6 +88,13 @@ func TestRandomCalls(t *testing.T) {
 			if open := r.late + r.WrittenOff(); open < least || open > most || r.WrittenOff() < gone {
 				t.Fatalf("seed %d at %v: %d late or written off, want %d to %d; %d written off, want %d",
 					seed, now, open, least, most, r.WrittenOff(), gone)
+			}
+			var oldest time.Duration
+			for _, c := range calls {
+				oldest = max(oldest, now-c.began)
+			}
+			if got := r.Oldest(now); got < oldest || got > oldest+r.width+r.oldWidth {
+				t.Fatalf("seed %d at %v: the oldest call is %v old, want %v", seed, now, got, oldest)
 			}
 			if got, want := r.Open(), int64(len(calls))-r.WrittenOff(); got != want {
 				t.Fatalf("seed %d: %d open, want %d", seed, got, want)

@@ -50,40 +50,6 @@ func TestMap_evicts(t *testing.T) {
 	})
 }
 
-// TestMap_getWritesToOneStripe compares all times before and after a Get.
-func TestMap_getWritesToOneStripe(t *testing.T) {
-	m := mapOf(10, hour, "a", "b")
-	e, idleAt := m.table.find("a"), m.idleAt.Load()
-	before, latest := timesOf(&e.used), timesOf(&m.latest)
-	if value, ok := m.Get("a"); value != "a" || !ok {
-		t.Errorf("Get: got %q, %v, want a, true", value, ok)
-	}
-	written, writtenLatest := changed(before, timesOf(&e.used)), changed(latest, timesOf(&m.latest))
-	if len(written) != 1 || !slices.Equal(written, writtenLatest) {
-		t.Errorf("stripes written: got %v of the entry and %v of the map, want the same one", written, writtenLatest)
-	}
-	if got := m.idleAt.Load(); got != idleAt {
-		t.Errorf("idleAt: got %d want %d as before", got, idleAt)
-	}
-}
-
-func timesOf(u *useTimes) (times [stripes]int64) {
-	for i := range u {
-		times[i] = u[i].at.Load()
-	}
-	return times
-}
-
-// changed returns the stripes whose times differ.
-func changed(before, after [stripes]int64) (written []int) {
-	for i := range before {
-		if before[i] != after[i] {
-			written = append(written, i)
-		}
-	}
-	return written
-}
-
 // TestMap_stripesShareNoCacheLine checks the addresses of what Get writes, and of what it reads.
 func TestMap_stripesShareNoCacheLine(t *testing.T) {
 	const line = 64

@@ -26,6 +26,10 @@ type Demand struct {
 	called  atomic.Bool // since the last tick
 	_       [100]byte
 	stripes [Stripes]stripe
+
+	// Of the last tick, guarded by the lock of process:
+	seen, fresh [MaxPriorities]uint32 // calls, and those since the tick before
+	calledAt    time.Duration         // of the last tick since which calls had come
 }
 
 // stripe fills two cache lines, because processors fetch pairs.
@@ -72,15 +76,28 @@ func (d *Demand) End(stripe int, c Call) {
 	}
 }
 
-// calls returns the number of counted calls by priority. Each number wraps around.
-func (d *Demand) calls() (sum [MaxPriorities]uint32) {
+// refresh reads the calls since the last tick, and reports whether any came.
+func (d *Demand) refresh(at time.Duration) bool {
+	var now [MaxPriorities]uint32 // each number wraps around
 	for i := range d.stripes {
-		for p := range sum {
-			sum[p] += d.stripes[i].calls[p].Load()
+		for p := range now {
+			now[p] += d.stripes[i].calls[p].Load()
 		}
 	}
-	return sum
+	for p := range now {
+		d.fresh[p] = now[p] - d.seen[p]
+	}
+	d.seen = now
+	if !d.called.Load() {
+		return false
+	}
+	d.called.Store(false)
+	d.calledAt = at
+	return true
 }
+
+// used reports whether calls come.
+func (d *Demand) used(at time.Duration) bool { return at-d.calledAt <= idleTime }
 
 // open returns the number of open calls that were admitted in the last cohorts.
 func (d *Demand) open() (sum int) {

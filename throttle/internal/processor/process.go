@@ -40,37 +40,11 @@ type Process struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	demands    []*source
+	demands    []*Demand
 	controller Controller
 	reading    Reading
 	calledAt   time.Duration // when the last call came
 }
-
-// source is a Demand, and what was read of it.
-type source struct {
-	*Demand
-	calls    [MaxPriorities]uint32
-	fresh    [MaxPriorities]uint32 // since the last tick
-	calledAt time.Duration
-}
-
-// refresh reads the calls since the last tick, and reports whether any came.
-func (s *source) refresh(at time.Duration) bool {
-	now := s.Demand.calls()
-	for p := range now {
-		s.fresh[p] = now[p] - s.calls[p]
-	}
-	s.calls = now
-	if !s.called.Load() {
-		return false
-	}
-	s.called.Store(false)
-	s.calledAt = at
-	return true
-}
-
-// used reports whether calls come.
-func (s *source) used(at time.Duration) bool { return at-s.calledAt <= idleTime }
 
 // State is the state of a Process.
 type State struct {
@@ -92,13 +66,13 @@ func New(read func(waited float64) (runnable, processors int, turns float64)) *P
 func (p *Process) Demand(aim time.Duration, shadow bool) *Demand {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.demands {
-		if s.aim == aim && s.shadow == shadow {
-			return s.Demand
+	for _, d := range p.demands {
+		if d.aim == aim && d.shadow == shadow {
+			return d
 		}
 	}
-	d := &Demand{process: p, aim: aim, shadow: shadow}
-	p.demands = append(p.demands, &source{Demand: d, calledAt: math.MinInt64 / 2})
+	d := &Demand{process: p, aim: aim, shadow: shadow, calledAt: math.MinInt64 / 2}
+	p.demands = append(p.demands, d)
 	return d
 }
 
@@ -212,21 +186,21 @@ func (p *Process) tick(at time.Duration) bool {
 func (p *Process) count(at time.Duration) {
 	r := &p.reading
 	r.Demand, r.Open, r.Aim, r.Shadow = [MaxPriorities]uint64{}, 0, 0, true
-	for _, s := range p.demands {
-		if s.refresh(at) {
+	for _, d := range p.demands {
+		if d.refresh(at) {
 			p.calledAt = at
 		}
-		r.Shadow = r.Shadow && (s.shadow || !s.used(at))
+		r.Shadow = r.Shadow && (d.shadow || !d.used(at))
 	}
-	for _, s := range p.demands {
-		if s.shadow != r.Shadow || !s.used(at) {
+	for _, d := range p.demands {
+		if d.shadow != r.Shadow || !d.used(at) {
 			continue
 		}
-		if r.Aim == 0 || s.aim < r.Aim {
-			r.Aim = s.aim
+		if r.Aim == 0 || d.aim < r.Aim {
+			r.Aim = d.aim
 		}
-		r.Open += s.open()
-		for i, n := range s.fresh {
+		r.Open += d.open()
+		for i, n := range d.fresh {
 			r.Demand[i] += uint64(n)
 		}
 	}

@@ -1,8 +1,6 @@
 package ratelimitlog
 
 import (
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -43,29 +41,5 @@ func TestWhatIsForgottenIsToldAtOnceAndTakesNoRoom(t *testing.T) {
 	}
 	if missed, ok := k.Allow(7, time.Unix(1, 0), time.Minute); missed != 0 || !ok {
 		t.Errorf("after Forget: got %d, %v want 0, true", missed, ok)
-	}
-}
-
-func TestEveryEventIsToldOrCounted(t *testing.T) {
-	const goroutines, events = 8, 1000
-	var k Every[int]
-	var told atomic.Uint64
-	var work sync.WaitGroup
-	for i := range goroutines {
-		work.Go(func() {
-			for range events {
-				if missed, ok := k.Allow(i%2, time.Unix(0, 0), time.Minute); ok {
-					told.Add(1 + missed)
-				}
-			}
-		})
-	}
-	work.Wait()
-	for kind := range 2 {
-		missed, _ := k.Allow(kind, time.Unix(60, 0), time.Minute)
-		told.Add(missed)
-	}
-	if got := told.Load(); got != goroutines*events {
-		t.Errorf("events told or counted: got %d want %d", got, goroutines*events)
 	}
 }

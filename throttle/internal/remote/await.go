@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 )
 
 // ErrNoAnswer is the error of [Await] if its context ends before the function returns.
@@ -21,13 +20,21 @@ func Await[T any](ctx context.Context, f func(context.Context) (T, error), late 
 
 // awaitFor is Await for a time.
 func awaitFor[T any](ctx context.Context, w *Wait, f func(context.Context) (T, error), late func(T, error)) (T, error) {
-	c := call[T]{done: make(chan struct{})}
-	go c.run(ctx, f, late)
+	results, left := make(chan result[T]), make(chan struct{})
+	go runThen(ctx, f, func(r result[T]) {
+		select {
+		case results <- r:
+		case <-left:
+			if late != nil {
+				late(r.value, r.err)
+			}
+		}
+	})
 	var cause error
 	for cause == nil {
 		select {
-		case <-c.done:
-			return c.value, c.err
+		case r := <-results:
+			return r.value, r.err
 		case <-ctx.Done():
 			cause = context.Cause(ctx)
 		case <-w.C:
@@ -36,56 +43,30 @@ func awaitFor[T any](ctx context.Context, w *Wait, f func(context.Context) (T, e
 			}
 		}
 	}
-	if c.abandon() {
-		var zero T
-		return zero, fmt.Errorf("%w: %w", ErrNoAnswer, cause)
+	defer close(left)
+	select {
+	case r := <-results: // it came meanwhile
+		return r.value, r.err
+	default:
+		return *new(T), fmt.Errorf("%w: %w", ErrNoAnswer, cause)
 	}
-	return c.value, c.err
 }
 
-// call is one run of a function by Await.
-type call[T any] struct {
-	done  chan struct{}
+type result[T any] struct {
 	value T
 	err   error
-
-	mu        sync.Mutex
-	returned  bool // before Await gave up
-	abandoned bool // Await has returned without the result
 }
 
-func (c *call[T]) run(ctx context.Context, f func(context.Context) (T, error), late func(T, error)) {
-	err := errNoReturn
-	var value T
+// runThen calls f, and end with its result, however f ends.
+func runThen[T any](ctx context.Context, f func(context.Context) (T, error), end func(result[T])) {
+	r := result[T]{err: errNoReturn}
 	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("panic: %v", p)
 		}
-		if !c.finish(value, err) && late != nil {
-			late(value, err)
-		}
+		end(r)
 	}()
-	value, err = f(ctx)
-}
-
-// finish passes the result to Await, and reports whether Await still waits.
-func (c *call[T]) finish(value T, err error) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.abandoned {
-		return false
-	}
-	c.value, c.err, c.returned = value, err, true
-	close(c.done)
-	return true
-}
-
-// abandon stops waiting, and reports false if the result has arrived meanwhile.
-func (c *call[T]) abandon() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.abandoned = !c.returned
-	return c.abandoned
+	r.value, r.err = f(ctx)
 }
 
 // Run runs f on the caller's goroutine. A panic of f is an error.
