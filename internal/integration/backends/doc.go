@@ -1,3 +1,3 @@
-// Package backends tests throttles and retries whose backend is down, becomes slow, or is killed and comes back. What becomes slow
-// or is killed is a process of its own. The package has only tests.
+// Package backends tests throttles whose backend becomes slow, in a process of its own, and retries whose backend is killed and comes back.
+// The package has only tests.
 package backends

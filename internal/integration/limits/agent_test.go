@@ -12,7 +12,6 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // agent is one process of the fleet.
@@ -80,27 +79,22 @@ func until(ctx context.Context, file string) (context.Context, context.CancelFun
 }
 
 // open creates a limiter for each job. They share the connections of the agent.
-func (a *agent) open() (func(), error) {
+func (a *agent) open() (end func(), err error) {
 	store, end, err := a.Engine.open(a.Bucket, a.Jobs[0].Timeout)
 	if err != nil {
 		return nil, err
 	}
-	return end, a.use(store)
-}
-
-// use creates a limiter for each job on a store.
-func (a *agent) use(store store.Store) error {
 	for i, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
 			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
 			OneByOne: j.OneByOne, Lease: j.Lease,
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		a.limiters = append(a.limiters, l)
 	}
-	return nil
+	return end, nil
 }
 
 // work runs all jobs at once. It cancels no call, so that each is answered.
@@ -112,9 +106,8 @@ func (a *agent) work(ctx context.Context) error {
 	}
 	errs := make(chan error, total)
 	for i, j := range a.Jobs {
-		do := map[mode]func(context.Context, int, int) error{takeMode: a.ask, waitMode: a.wait}[j.Mode]
 		for who := range j.callers() {
-			all.Go(func() { errs <- do(ctx, i, who) })
+			all.Go(func() { errs <- a.ask(ctx, i, who) })
 		}
 	}
 	all.Wait()
@@ -140,40 +133,20 @@ func (a *agent) printStats() error {
 	return err
 }
 
-// allow takes one token and records the answer.
-func (a *agent) allow(i, who int, key string) (bucket.Decision, error) {
-	end, err := a.journal.begin(decision{Job: uint8(i), Who: uint16(who), Wanted: 1})
-	if err != nil {
-		return bucket.Decision{}, err
-	}
-	d, err := a.limiters[i].Decide(context.Background(), key)
-	end(d, err)
-	return d, nil
-}
-
+// ask takes one token after the other, and records the answers.
 func (a *agent) ask(ctx context.Context, i, who int) error {
 	j := a.Jobs[i]
 	program.Sleep(ctx, j.Pause*time.Duration(who)/time.Duration(j.callers())) // so that they do not all start at once
 	for ctx.Err() == nil {
-		d, err := a.allow(i, who, j.key(who))
-		if err != nil {
-			return err
-		}
-		if j.Paced || !d.Allowed || d.Source == bucket.SourcePolicy {
-			program.Sleep(ctx, j.Pause)
-		}
-	}
-	return nil
-}
-
-func (a *agent) wait(_ context.Context, i, who int) error {
-	for range a.Jobs[i].Rounds {
 		end, err := a.journal.begin(decision{Job: uint8(i), Who: uint16(who), Wanted: 1})
 		if err != nil {
 			return err
 		}
-		err = a.limiters[i].Wait(context.Background(), a.Jobs[i].Name, 1)
-		end(bucket.Decision{Granted: 1}, err)
+		d, err := a.limiters[i].Decide(context.Background(), j.key(who))
+		end(d, err)
+		if !d.Allowed || d.Source == bucket.SourcePolicy {
+			program.Sleep(ctx, j.Pause)
+		}
 	}
 	return nil
 }

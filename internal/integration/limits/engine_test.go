@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -25,8 +24,7 @@ const connections = 8
 // engine is the store of the buckets. Agents get it in their order.
 type engine struct {
 	Name    string // redis, postgres, mariadb or sqlite
-	Address string // or DSN, or file; or the nodes of a cluster, separated by commas
-	Primary string // what the sentinel at the address calls the primary, or ""
+	Address string // or DSN, or file
 	Tick    time.Duration
 	Slow    bool // makes fewer calls: SQLite in Go is slow under the race detector
 }
@@ -61,12 +59,10 @@ func (e engine) open(name string, timeout time.Duration) (store.Store, func(), e
 
 // redisClient returns a client with longer timeouts than the context of a call, unless that is 0.
 func (e engine) redisClient(timeout time.Duration) redis.UniversalClient {
-	o := redisstore.Options(strings.Split(e.Address, ",")...)
-	o.MasterName = e.Primary
-	if timeout == 0 {
-		return redis.NewUniversalClient(o)
+	o := redisstore.Options(e.Address)
+	if timeout != 0 {
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
 	}
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
 	return redis.NewUniversalClient(o)
 }
 

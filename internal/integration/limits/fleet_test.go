@@ -18,18 +18,9 @@ import (
 // callers is the number of goroutines of a process that do a job, unless the job has another number.
 const callers = 64
 
-// mode is the way in which a job takes tokens.
-type mode string
-
-const (
-	takeMode mode = "take" // one token, in a loop
-	waitMode mode = "wait" // Wait for one token, a number of times
-)
-
 // job is a bucket, with the name of the job, from which all agents take tokens.
 type job struct {
 	Name     string
-	Mode     mode
 	Callers  int
 	Keys     int // number of buckets, or anyKey; 0 is one bucket with the name of the job
 	Limit    bucket.Limit
@@ -37,8 +28,6 @@ type job struct {
 	Policy   bucket.FailurePolicy
 	Timeout  time.Duration
 	Pause    time.Duration // after a denial
-	Paced    bool          // pauses after a grant too
-	Rounds   int           // of each caller that waits
 	Lease    int64
 }
 
@@ -96,15 +85,9 @@ type fleet struct {
 // newFleet starts processes that share new buckets. They begin at the same time.
 func newFleet(t *testing.T, e engine, name string, jobs ...job) *fleet {
 	t.Helper()
-	return newFleetOf(t, processes, e, name, jobs...)
-}
-
-// newFleetOf is newFleet with another number of processes.
-func newFleetOf(t *testing.T, n int, e engine, name string, jobs ...job) *fleet {
-	t.Helper()
-	f := &fleet{order: order{Engine: e, Bucket: name, Jobs: jobs, Replicas: n}, dir: t.TempDir(), agents: map[string]*program.Process{}}
+	f := &fleet{order: order{Engine: e, Bucket: name, Jobs: jobs, Replicas: processes}, dir: t.TempDir(), agents: map[string]*program.Process{}}
 	f.Go, f.Stop = filepath.Join(f.dir, "go"), filepath.Join(f.dir, "stop")
-	for i := range n {
+	for i := range processes {
 		f.start(t, string(rune('a'+i)))
 	}
 	for _, name := range f.names() {

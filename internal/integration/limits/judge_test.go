@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -28,6 +29,11 @@ func (h history) that(keep func(decision) bool) history {
 		}
 	}
 	return kept
+}
+
+// asked returns the decisions that were asked for after a time.
+func (h history) asked(after int64) history {
+	return h.that(func(d decision) bool { return d.Asked > after })
 }
 
 func granted(d decision) bool { return d.Outcome == answered && d.Granted > 0 }
@@ -153,67 +159,38 @@ func spent(h history, until int64) (u use) {
 	return u
 }
 
-// periods returns the first and the last period of the grid with a request or an answer.
-func (j judge) periods(h history) (first, last int64) {
-	for i, d := range h {
-		if k := d.Asked / int64(j.limit.Period); i == 0 || k < first {
-			first = k
-		}
-		last = max(last, d.Answered/int64(j.limit.Period))
+// TestJudge_planted gives the judge answers with one token too many, or with tokens that were not used.
+func TestJudge_planted(t *testing.T) {
+	const s = time.Second
+	grant := func(from, to time.Duration, tokens int32) decision {
+		base := int64(1_800_000_000_000_000_000)
+		return decision{Outcome: answered, Wanted: max(1, tokens), Granted: tokens, Asked: base + int64(from), Answered: base + int64(to)}
 	}
-	return first, last
-}
-
-// fixedTooMuch reports the periods of the grid in which certainly more than the capacity was granted.
-func (j judge) fixedTooMuch(h history) string {
-	period, grants := int64(j.limit.Period), h.that(granted)
-	first, last := j.periods(grants)
-	for from := first; from <= last; from++ {
-		tokens := make([]int64, last-from+1) // by the last period in which they can have been granted
-		for _, d := range grants {
-			if d.Asked >= from*period {
-				tokens[d.Answered/period-from] += int64(d.Granted)
-			}
+	deny := func(at time.Duration) decision { return grant(at, at, 0) }
+	many := func(tokens int32) (h history) { // so many that the judge joins them
+		for at := range 50_000 {
+			h = append(h, grant(time.Duration(at)*s/10, time.Duration(at)*s/10, tokens))
 		}
-		sum := int64(0)
-		for i, n := range tokens {
-			if sum += n; sum > int64(i+1)*j.limit.Capacity {
-				return fmt.Sprintf("%d tokens in %d periods of %d", sum, i+1, j.limit.Capacity)
-			}
-		}
+		return h
 	}
-	return ""
-}
-
-// fixedUsed returns the use of those periods of the grid in which the bucket was certainly empty.
-func (j judge) fixedUsed(h history) use {
-	var u use
-	period := int64(j.limit.Period)
-	first, last := j.periods(h)
-	for k := first; k <= last; k++ {
-		begins, ends := k*period, (k+1)*period
-		empty, tokens, perhaps := false, int64(0), int64(0)
-		for _, d := range h {
-			switch {
-			case d.Asked >= ends || d.Outcome == answered && d.Answered < begins:
-			case unknown(d):
-				perhaps += int64(d.Wanted)
-			case granted(d):
-				tokens += int64(d.Granted)
-			case emptied(d) && d.Asked >= begins && d.Answered < ends:
-				empty = true
-			}
-		}
-		if empty { // a grant around a border may belong to either period
-			u.budget += float64(j.limit.Capacity)
-			u.tokens += min(tokens, j.limit.Capacity)
-			u.perhaps += min(perhaps, j.limit.Capacity-min(tokens, j.limit.Capacity))
+	j := judge{limit: bucket.PerSecond(10).WithBurst(100)}
+	tooMuch := func(h history) string { return j.tooMuch(h, 0) }
+	unused := func(h history) string { return j.used(h).tooLittle(0.99) }
+	for name, tt := range map[string]struct {
+		complaint func(history) string
+		h         history
+		want      bool
+	}{
+		"the burst and two seconds": {tooMuch, history{grant(0, s, 100), grant(s, 2*s, 20)}, false},
+		"one more":                  {tooMuch, history{grant(0, s, 100), grant(s, 2*s, 21)}, true},
+		"of a killed process":       {tooMuch, history{{Outcome: pending, Wanted: 200, Asked: 1}, grant(0, s, 100)}, false},
+		"used":                      {unused, history{grant(0, 0, 100), deny(0), grant(s, 3*s, 30), deny(3 * s)}, false},
+		"not used":                  {unused, history{grant(0, 0, 100), deny(0), deny(s), deny(3 * s)}, true},
+		"many":                      {tooMuch, many(1), false},
+		"twice as many":             {tooMuch, many(2), true},
+	} {
+		if got := tt.complaint(tt.h); (got != "") != tt.want {
+			t.Errorf("%s: got %q want a complaint: %v", name, got, tt.want)
 		}
 	}
-	return u
-}
-
-// asked returns the decisions that were asked for after a time.
-func (h history) asked(after int64) history {
-	return h.that(func(d decision) bool { return d.Asked > after })
 }

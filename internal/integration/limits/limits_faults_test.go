@@ -3,8 +3,6 @@ package limits
 import (
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -25,61 +23,31 @@ type restartable interface {
 	Restart(t testing.TB)
 }
 
-// locked is a database. Freeze locks its buckets.
-type locked struct {
-	engine
+// locked is a file with a database. Freeze locks it.
+type locked struct{ *sql.DB }
 
-	lock, unlock []string
-	db           *sql.DB
-	conn         *sql.Conn
-}
+func (l locked) Freeze(t testing.TB) { l.exec(t, "BEGIN IMMEDIATE") }
 
-func (l *locked) Freeze(t testing.TB) {
-	db, err := l.openSQL(longTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.db = db; l.conn == nil {
-		if l.conn, err = db.Conn(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.exec(t, l.lock)
-}
+func (l locked) Thaw(t testing.TB) { l.exec(t, "ROLLBACK") }
 
-func (l *locked) Thaw(t testing.TB) {
-	l.exec(t, l.unlock)
-	_, l.conn = l.conn.Close(), nil
-	if err := l.db.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (l *locked) exec(t testing.TB, statements []string) {
-	for _, s := range statements {
-		if _, err := l.conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(s, ": ", err)
-		}
+func (l locked) exec(t testing.TB, statement string) { // on the only connection
+	if _, err := l.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(statement, ": ", err)
 	}
 }
 
 // policyTimeout is the timeout of stores that are frozen.
 const policyTimeout = 250 * time.Millisecond
 
-// policyJobs returns a job for each failure policy.
-func policyJobs(timeout time.Duration) []job {
-	limit := bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second} // a third of them is a whole number too
-	const pace = 200 * time.Millisecond
-	return []job{
-		{Name: "closed", Mode: takeMode, Limit: limit, Policy: bucket.FailClosed, Timeout: timeout, Pause: pace},
-		{Name: "open", Mode: takeMode, Limit: limit, Policy: bucket.FailOpen, Timeout: timeout, Pause: pace},
-		{Name: "share", Mode: takeMode, Limit: limit, Policy: bucket.LocalShare, Timeout: timeout, Pause: pace},
-	}
-}
-
 // frozen checks that each policy decides while the store does not answer, and the store afterwards.
-func frozen(t *testing.T, e engine, server freezable, timeout time.Duration) {
-	f := newFleet(t, e, fmt.Sprint("frozen", rand.Uint32()), policyJobs(timeout)...)
+func frozen(t *testing.T, e engine, server freezable) {
+	policies := map[string]bucket.FailurePolicy{"closed": bucket.FailClosed, "open": bucket.FailOpen, "share": bucket.LocalShare}
+	limit := bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second} // a third of them is a whole number too
+	var jobs []job
+	for name, policy := range policies {
+		jobs = append(jobs, job{Name: name, Limit: limit, Policy: policy, Timeout: policyTimeout, Pause: 200 * time.Millisecond})
+	}
+	f := newFleet(t, e, "frozen", jobs...)
 	f.awaitGrants(t)
 	server.Freeze(t)
 	from := time.Now().UnixNano()
@@ -100,9 +68,11 @@ func frozen(t *testing.T, e engine, server freezable, timeout time.Duration) {
 	f.checkCounts(t, f.stop(t))
 	f.checkFrozen(t, "closed", func(d decision) bool { return !granted(d) }, from, to)
 	f.checkFrozen(t, "open", func(d decision) bool { return granted(d) && !fromStore(d) }, from, to)
-	f.checkShare(t, from, to)
 	for _, j := range f.Jobs {
 		f.checkStore(t, j, 0)
+		if j.Policy == bucket.LocalShare {
+			f.checkShare(t, j, from, to)
+		}
 	}
 }
 
@@ -167,11 +137,9 @@ func (f *fleet) checkFrozen(t *testing.T, name string, want func(decision) bool,
 	t.Logf("%s: %d answers while frozen", name, len(h))
 }
 
-// checkShare checks that each process grants at most its share of the limit, so that processes and store
-// together grant at most twice the limit.
-func (f *fleet) checkShare(t *testing.T, from, to int64) {
+// checkShare checks that each process grants at most its share of the limit, and some of it.
+func (f *fleet) checkShare(t *testing.T, j job, from, to int64) {
 	t.Helper()
-	j := f.Jobs[slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == "share" })]
 	share := f.judge(j)
 	share.limit.Capacity /= processes
 	share.limit.Period *= processes
@@ -181,18 +149,11 @@ func (f *fleet) checkShare(t *testing.T, from, to int64) {
 			t.Errorf("share: %s granted %s", name, fault)
 		}
 	}
-	h := f.all(t, j.Name, byCaller)
-	both := f.judge(j)
-	both.limit.Capacity *= 2
-	both.limit.Refill *= 2
-	if fault := both.tooMuch(h, 0); fault != "" {
-		t.Errorf("share: store and processes granted %s", fault)
-	}
-	h = h.that(within(from, to))
+	f.checkTwice(t, j, 0)
+	h := f.all(t, j.Name, byCaller).that(within(from, to))
 	if n := len(h.that(granted)); n == 0 || n == len(h) {
 		t.Errorf("share: %d of %d were granted while the store was frozen", n, len(h))
 	}
-	t.Logf("share: %d answers while frozen, of which %d grants", len(h), len(h.that(granted)))
 }
 
 // flushed checks that lost buckets are full again, once.
@@ -212,7 +173,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	to := time.Now()
 	program.Eventually(t, "enough tokens were available after it", func() string {
 		for _, j := range f.Jobs {
-			after := f.all(t, j.Name, byCaller).that(func(d decision) bool { return d.Asked > to.UnixNano() })
+			after := f.all(t, j.Name, byCaller).asked(to.UnixNano())
 			if u := f.judge(j).used(after); u.budget < 1.4*float64(j.Limit.Capacity) {
 				return fmt.Sprintf("%s: %v", j.Name, u)
 			}
@@ -224,7 +185,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 		f.checkStore(t, j, lost*(j.Limit.Capacity+f.grantedTwice(t, j, from.UnixNano(), to.UnixNano())))
 		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
 		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
-		after := h.that(func(d decision) bool { return d.Asked > to.UnixNano() })
+		after := h.asked(to.UnixNano())
 		for when, h := range map[string]history{"before": before, "after": after} {
 			if fault := judge.tooMuch(h, 0); fault != "" {
 				t.Errorf("%s, %s it: %s", j.Name, when, fault)
@@ -245,10 +206,47 @@ func killed(t *testing.T, e engine, lost int64, restart func()) {
 	for i := range jobs {
 		jobs[i].Timeout = time.Second
 	}
-	f := newFleet(t, e, fmt.Sprint("restarted", rand.Uint32()), jobs...)
+	f := newFleet(t, e, "restarted", jobs...)
 	f.awaitBudget(t, 0.6)
 	from := time.Now()
 	restart()
 	f.awaitGrants(t)
 	f.checkLoss(t, from, lost)
+}
+
+// startsCold checks that processes that start under load keep the limit, and that callers with random buckets do not
+// take it off other buckets. The policy is the default one.
+func startsCold(t *testing.T, e engine) {
+	j := job{Name: "cold", Keys: 16, Limit: bucket.PerSecond(12), Pause: 20 * time.Millisecond}
+	flood := job{Name: "flood", Callers: 160, Keys: anyKey, Limit: bucket.PerSecond(1000), Pause: time.Millisecond}
+	f := newFleet(t, e, "startscold", j, flood)
+	f.run(t, time.Second)
+	f.kill(t, "c")
+	f.start(t, "d")
+	f.awaitLine(t, "d", "ready")
+	f.run(t, time.Second)
+	f.checkCounts(t, f.stop(t))
+	f.checkTwice(t, j, j.Limit.Capacity/3) // the share that the killed one of three processes had used
+}
+
+// checkTwice checks that the buckets of a job grant at most twice the limit, that of the store and the
+// shares of the processes, and some tokens beyond it.
+func (f *fleet) checkTwice(t *testing.T, j job, beyond int64) {
+	t.Helper()
+	twice, keys := f.judge(j), map[string]history{}
+	twice.limit.Capacity, twice.limit.Refill = 2*twice.limit.Capacity, 2*twice.limit.Refill
+	for _, d := range f.all(t, j.Name, byCaller) {
+		key := j.key(int(d.Who))
+		keys[key] = append(keys[key], d)
+	}
+	for key, own := range keys {
+		store := own.that(fromStore)
+		if fault := twice.tooMuch(own, beyond); fault != "" {
+			t.Errorf("%s: store and processes granted %s", key, fault)
+		}
+		if fault := f.judge(j).tooMuch(store, 0); fault != "" {
+			t.Errorf("%s: the store granted %s", key, fault)
+		}
+		t.Logf("%s: the store decided %d of %d", key, len(store), len(own))
+	}
 }

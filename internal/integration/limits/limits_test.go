@@ -13,91 +13,65 @@ import (
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server := program.Redis(t)
-	e := engine{Name: "redis", Address: server.Address, Tick: time.Microsecond}
-	durable := func(fsync string) func(t *testing.T) {
-		return func(t *testing.T) {
-			server := program.Redis(t, "--appendonly", "yes", "--appendfsync", fsync)
-			e := engine{Name: "redis", Address: server.Address, Tick: time.Microsecond}
-			killed(t, e, 0, func() { server.Kill(t); server.Restart(t) })
-		}
-	}
-	runScenarios(
-		t, e, server, 1,
-		scenario{"a file keeps the buckets", "redis", durable("always")},
-		scenario{"a file keeps the buckets, without an fsync for each", "", durable("no")},
-		scenario{"a replica whose clock is ahead is promoted", "redis", func(t *testing.T) { promotes(t, clockError) }},
-		scenario{"a replica whose clock is behind is promoted", "", func(t *testing.T) { promotes(t, -clockError) }},
-	)
+	runScenarios(t, engine{Name: "redis", Address: server.Address, Tick: time.Microsecond}, server, 1)
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := program.Postgres(t)
-	e := engine{Name: "postgres", Address: server.DSN(""), Tick: time.Microsecond}
-	lock := &locked{engine: e, lock: []string{"BEGIN", "LOCK TABLE spillway_bucket IN ACCESS EXCLUSIVE MODE"}, unlock: []string{"ROLLBACK"}}
-	runScenarios(t, e, server, 0, ofDatabase(t, e, server, server.DSN("statement_timeout=100"), lock)...)
+	runScenarios(t, engine{Name: "postgres", Address: server.DSN(""), Tick: time.Microsecond}, server, 0)
 }
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	server := program.MariaDB(t, "")
-	e := engine{Name: "mariadb", Address: server.DSN("interpolateParams=true"), Tick: time.Microsecond}
-	lock := &locked{engine: e, lock: []string{"LOCK TABLES spillway_bucket WRITE"}, unlock: []string{"UNLOCK TABLES"}}
-	runScenarios(t, e, server, 0, ofDatabase(t, e, server, server.DSN("interpolateParams=true&max_statement_time=0.1"), lock)...)
-}
-
-// ofDatabase returns the scenarios of database servers. Hasty is a DSN whose statements have a timeout.
-func ofDatabase(outer *testing.T, e engine, server clocked, hasty string, lock *locked) []scenario {
-	return []scenario{
-		{"statements have a timeout", e.Name, func(t *testing.T) {
-			e := e
-			e.Address = hasty
-			frozen(t, e, lock, longTimeout)
-		}},
-		{"another clock, ahead", e.Name, restartsWithClock(outer, e, server, clockError)},
-		{"another clock, behind", e.Name, restartsWithClock(outer, e, server, 0)},
-	}
+	runScenarios(t, engine{Name: "mariadb", Address: server.DSN("interpolateParams=true"), Tick: time.Microsecond}, server, 0)
 }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	e := engine{Name: "sqlite", Address: filepath.Join(t.TempDir(), "buckets.db"), Tick: time.Millisecond, Slow: true}
-	runScenarios(t, e, &locked{engine: e, lock: []string{"BEGIN IMMEDIATE"}, unlock: []string{"ROLLBACK"}}, 0)
-}
-
-// scenario is a test of an engine.
-type scenario struct {
-	name  string
-	short string // the engine that runs it with -short
-	run   func(t *testing.T)
+	db, err := e.openSQL(longTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	runScenarios(t, e, locked{db}, 0)
 }
 
 // runScenarios runs all scenarios on an engine. With -short it runs some: frozen and killed processes, and
 // those that differ by engine. Lost is how often buckets are lost if the server is killed.
-func runScenarios(t *testing.T, e engine, server freezable, lost int64, own ...scenario) {
+func runScenarios(t *testing.T, e engine, server freezable, lost int64) {
 	if err := e.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	outer := t // a restarted server must live until the end of the whole test
-	for _, scenario := range append([]scenario{
+	for _, scenario := range []struct {
+		name  string
+		short string // the engine that runs it with -short
+		run   func(t *testing.T)
+	}{
 		{"three processes", "", func(t *testing.T) { newFleet(t, e, "plain", contested(e)...).runAndCheck(t, nil) }},
 		{"one process is frozen, one is killed", e.Name, func(t *testing.T) {
 			f := newFleet(t, e, "frozenkilled", contested(e)...)
 			f.runAndCheck(t, func(t *testing.T) { f.stopOne(t); f.replaceOne(t) })
 		}},
-		{"all callers wait", "sqlite", func(t *testing.T) { servesAllWaiters(t, e) }},
-		{"leases", "redis", func(t *testing.T) { fetchesAhead(t, e) }},
-		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server, policyTimeout) }},
+		{"leases, of which one is frozen", "redis", func(t *testing.T) {
+			f := newFleet(t, e, "leases", job{
+				Name: "ahead", Policy: bucket.FailClosed, Timeout: longTimeout, Pause: 100 * time.Millisecond, Lease: 4,
+				Limit: bucket.Limit{Capacity: 400, Refill: 400, Period: time.Second},
+			})
+			f.runAndCheck(t, f.stopOne)
+		}},
+		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server) }},
 		{"the store is flushed", "redis", func(t *testing.T) { flushed(t, e) }},
 		{"the store is killed", "mariadb", func(t *testing.T) {
 			if server, ok := server.(restartable); ok {
 				killed(t, e, lost, func() { server.Kill(outer); server.Restart(outer) })
 			}
 		}},
-		{"500 callers of random buckets", "postgres", func(t *testing.T) { flooded(t, e, 500) }},
-		{"2000 callers of random buckets", "", func(t *testing.T) { flooded(t, e, 2000) }},
 		{"processes start under load", e.Name, func(t *testing.T) { startsCold(t, e) }},
-	}, own...) {
+	} {
 		if !testing.Short() || scenario.short == e.Name {
 			t.Run(scenario.name, scenario.run)
 		}
@@ -107,23 +81,18 @@ func runScenarios(t *testing.T, e engine, server freezable, lost int64, own ...s
 // contested returns jobs whose demand exceeds the limit.
 func contested(e engine) []job {
 	even, pace := bucket.Limit{Capacity: 100, Refill: 50, Period: time.Second}, 150*time.Millisecond
-	grid := bucket.Limit{Capacity: 40, Period: 500 * time.Millisecond, Algorithm: bucket.Fixed}
 	if e.Slow {
-		even.Capacity, even.Refill, grid.Capacity, pace = 90, 30, 20, 1800*time.Millisecond
+		even.Capacity, even.Refill, pace = 90, 30, 1800*time.Millisecond
 	}
 	return []job{
-		{Name: "together", Mode: takeMode, Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace},
-		{Name: "one by one", Mode: takeMode, Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace, OneByOne: true},
-		{Name: "fixed", Mode: takeMode, Limit: grid, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace},
+		{Name: "together", Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace},
+		{Name: "one by one", Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace, OneByOne: true},
 	}
 }
 
 // enough is the least budget for a verdict. One hundredth of it is more than the token that may be left
 // at a denial.
 func (j job) enough() float64 {
-	if j.Limit.Algorithm == bucket.Fixed {
-		return float64(4 * j.Limit.Capacity)
-	}
 	return float64(j.Limit.Capacity + 2*j.Limit.Refill)
 }
 
@@ -138,11 +107,7 @@ func (f *fleet) runAndCheck(t *testing.T, happens func(*testing.T)) {
 	f.awaitBudget(t, 1)
 	sums := f.stop(t)
 	for _, j := range f.Jobs {
-		if j.Limit.Algorithm == bucket.Fixed {
-			f.checkFixed(t, j)
-		} else {
-			f.checkContinuous(t, j)
-		}
+		f.check(t, j)
 	}
 	f.checkCounts(t, sums)
 	f.checkUnfailing(t)
@@ -161,42 +126,38 @@ func (f *fleet) awaitBudget(t *testing.T, part float64) {
 	})
 }
 
+// use returns what callers got of the budget that the answers of the store show.
 func (f *fleet) use(t *testing.T, j job) use {
 	t.Helper()
-	h := f.all(t, j.Name, byCaller)
-	if j.Limit.Algorithm == bucket.Fixed {
-		return f.judge(j).fixedUsed(h)
-	}
-	return f.judge(j).used(h)
+	budget, until := f.judge(j).budget(f.all(t, j.Name, byStore))
+	u := spent(f.all(t, j.Name, byCaller), until)
+	u.budget = budget
+	return u
 }
 
-func (f *fleet) checkContinuous(t *testing.T, j job) {
+// check checks that callers and store kept the limit, and used it. The tokens of leases may be granted later.
+func (f *fleet) check(t *testing.T, j job) {
 	t.Helper()
-	judge := f.judge(j)
-	beyond := map[level]int64{byStore: f.givenBack(t, j)}
-	for l, words := range map[level]string{byCaller: "callers", byStore: "the store's answers"} {
-		h := f.all(t, j.Name, l)
-		if fault := judge.tooMuch(h, beyond[l]); fault != "" {
-			t.Errorf("%s, %s: %s", j.Name, words, fault)
-		}
-		if fault := judge.used(h).tooLittle(0.99); fault != "" {
-			t.Errorf("%s, %s: got %s, want 99 %%", j.Name, words, fault)
-		}
+	ahead, least := processes*j.Lease, 0.99
+	if j.Lease > 0 {
+		least = 0.97
 	}
-	h := f.all(t, j.Name, byCaller)
-	t.Logf("%s: %v; %d asked", j.Name, judge.used(h), len(h))
-}
-
-func (f *fleet) checkFixed(t *testing.T, j job) {
-	t.Helper()
-	judge, h := f.judge(j), f.all(t, j.Name, byCaller)
-	if fault := judge.fixedTooMuch(h); fault != "" {
-		t.Errorf("%s: %s", j.Name, fault)
+	callers := f.all(t, j.Name, byCaller)
+	if fault := f.judge(j).tooMuch(callers, ahead); fault != "" {
+		t.Errorf("%s: callers got %s", j.Name, fault)
 	}
-	if fault := judge.fixedUsed(h).tooLittle(0.99); fault != "" {
-		t.Errorf("%s: got %s, want 99 %%", j.Name, fault)
+	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), f.givenBack(t, j)); fault != "" {
+		t.Errorf("%s: the store answered %s", j.Name, fault)
 	}
-	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h), len(h))
+	u := f.use(t, j)
+	if fault := u.tooLittle(least); fault != "" {
+		t.Errorf("%s: got %s, want %.0f %%", j.Name, fault, 100*least)
+	}
+	leased := len(callers.that(func(d decision) bool { return granted(d) && d.Source == bucket.SourceLease }))
+	if (leased > 0) != (j.Lease > 0) {
+		t.Errorf("%s: %d tokens were granted out of leases of %d", j.Name, leased, j.Lease)
+	}
+	t.Logf("%s: %v; %d asked, %d granted out of leases", j.Name, u, len(callers), leased)
 }
 
 // checkUnfailing checks that no call of a healthy store failed, so that no policy decided. SQLite may

@@ -13,16 +13,15 @@ import (
 // MariaDBServer is a MariaDB or MySQL server that does not flush each commit to disk.
 type MariaDBServer struct {
 	*Server
-	Clock
 
-	path, data string
+	path, data, zone string
 }
 
 // MariaDB starts a MariaDB with an empty database "spillway" in a time zone, such as Europe/Paris, or "" for that of the machine. The
 // caller imports the driver "mysql".
 func MariaDB(t testing.TB, zone string) *MariaDBServer {
 	t.Helper()
-	m := &MariaDBServer{Clock: Clock{zone: zone}, path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir()}
+	m := &MariaDBServer{zone: zone, path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir()}
 	// Kill loses what was written before the first checkpoint, so the bootstrap is a run of its own.
 	begin := exec.Command(m.path, append(m.storage(), "--bootstrap")...)
 	begin.Stdin = strings.NewReader("CREATE DATABASE spillway CHARACTER SET utf8mb4;\n")
@@ -51,7 +50,11 @@ func (m *MariaDBServer) start(t testing.TB, address string) bool {
 		t.Fatal(err)
 	}
 	flags := append(m.storage(), "--bind-address="+host, "--port="+port, "--skip-networking=0")
-	m.Server = &Server{Process: m.Clock.start(t, m.path, flags...), Address: address}
+	path := m.path
+	if m.zone != "" {
+		path, flags = "env", append([]string{"TZ=" + m.zone, m.path}, flags...)
+	}
+	m.Server = &Server{Process: Start(t, path, flags...), Address: address}
 	m.interrupt = syscall.SIGTERM // it ignores SIGINT
 	return m.awaitDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")
 }

@@ -17,7 +17,6 @@ import (
 // PostgresServer is a PostgreSQL server that runs without fsync.
 type PostgresServer struct {
 	*Server
-	Clock
 
 	command, flags []string
 	data           string
@@ -138,7 +137,7 @@ func (p *PostgresServer) start(t testing.TB, address string) bool {
 		t.Fatal(err)
 	}
 	flags := append(append(p.command[1:len(p.command):len(p.command)], "-D", p.data, "-h", host, "-p", port), p.flags...)
-	p.Server = &Server{Process: p.Clock.start(t, p.command[0], flags...), Address: address}
+	p.Server = &Server{Process: Start(t, p.command[0], flags...), Address: address}
 	t.Cleanup(func() { p.signalBackends(syscall.SIGCONT) }) // before the server is interrupted: its backends must end first
 	return p.awaitDatabase(t, "pgx", p.DSN("connect_timeout=2"), "SELECT current_setting('data_directory')", p.data)
 }

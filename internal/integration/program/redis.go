@@ -15,7 +15,6 @@ import (
 // RedisServer is a Redis or Valkey server. It writes nothing to disk, unless its flags say so.
 type RedisServer struct {
 	*Server
-	Clock
 
 	path, data string
 	flags      []string
@@ -38,14 +37,8 @@ func RedisReplica(t testing.TB, of *RedisServer) *RedisServer {
 		t.Fatal(err)
 	}
 	r := Redis(t, "--replicaof", host+" "+port)
-	r.AwaitReplicated(t)
-	return r
-}
-
-// AwaitReplicated waits until a replica has caught up.
-func (r *RedisServer) AwaitReplicated(t testing.TB) {
-	t.Helper()
 	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
+	return r
 }
 
 // RedisCluster starts a Redis Cluster of nodes without replicas, each with an equal part of the slots.
@@ -97,14 +90,11 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 	flags := append([]string{
 		"--bind", host, "--port", port, "--dir", r.data, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
 	}, r.flags...)
-	if slices.Contains(flags, "--sentinel") { // its file comes first, and it keeps no data
-		flags = append(r.flags, "--bind", host, "--port", port, "--dir", r.data)
-	}
 	if slices.Contains(flags, "--cluster-enabled") { // its default may be above 65535
 		_, r.bus, _ = net.SplitHostPort(freeAddress(t))
 		flags = append(flags, "--cluster-port", r.bus)
 	}
-	r.Server = &Server{Process: r.Clock.start(t, r.path, flags...), Address: address}
+	r.Server = &Server{Process: Start(t, r.path, flags...), Address: address}
 	return r.awaitReady(t, func() error {
 		answer, err := r.send(t, answerTimeout, "INFO", "server")
 		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) {

@@ -64,7 +64,11 @@ func build(t *testing.T, children []*child) (folder string) {
 // start starts the example. Package program ends it after the test, and checks that it ends well.
 func (c *child) start(t *testing.T, folder string) {
 	t.Helper()
-	t.Cleanup(func() { c.checkOutput(t) })
+	t.Cleanup(func() { // after its end
+		if c.Process != nil {
+			c.checkOutput(t)
+		}
+	})
 	c.Process = program.Start(t, filepath.Join(folder, c.name), c.flags...)
 	c.url = c.AwaitURL(t)
 	t.Log(c.name, "is at", c.url)
@@ -82,22 +86,10 @@ func (c *child) problem(err error) {
 // checkOutput reports a data race or a panic, and whether there is one.
 func (c *child) checkOutput(t *testing.T) (crashed bool) {
 	t.Helper()
-	report := ""
-	if c.Process != nil {
-		report = crashReport(c.Output())
+	output := c.Output()
+	crash := regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic:|fatal error:|.*http: panic serving)`).FindStringIndex(output)
+	if crash != nil {
+		t.Errorf("%s: %.4000s", c.name, output[crash[0]:])
 	}
-	if report != "" {
-		t.Errorf("%s: %s", c.name, report)
-	}
-	return report != ""
-}
-
-// crashReport returns the first report of a data race or a panic in output, or "".
-func crashReport(output string) string {
-	crash := regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic:|fatal error:|.*http: panic serving)`)
-	at := crash.FindStringIndex(output)
-	if at == nil {
-		return ""
-	}
-	return output[at[0]:min(at[0]+4000, len(output))]
+	return crash != nil
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,39 +98,18 @@ func TestGrown(t *testing.T) {
 func TestCounters(t *testing.T) {
 	c := &child{name: "shop"}
 	for _, text := range []string{
-		"# TYPE calls counter\ncalls{a=\"x\"} 5\ncalls{a=\"y\"} 1\n# TYPE load gauge\nload 3\n",
-		"# TYPE calls counter\ncalls{a=\"y\"} 2\n# TYPE load gauge\nload 1\n",
-		"# TYPE calls counter\ncalls{a=\"x\"} 4\ncalls{a=\"y\"} 2\n",
+		"calls_total{a=\"x\"} 5\ncalls_total{a=\"y\"} 1\nload 3\n", "calls_total{a=\"y\"} 2\nload 1\n", "# x\n\ncalls_total{a=\"x\"} 4\ncalls_total{a=\"y\"} 2\n",
 	} {
-		s, err := parse([]byte(text))
-		if err != nil {
+		if err := c.keep([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		c.keep(s)
 	}
-	if want := []string{`calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) {
-		t.Errorf("got %q want %q", c.problems, want)
+	if want := []string{`calls_total{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) || c.last.total(symptom{"calls_total", "a", "y"}) != 2 {
+		t.Errorf("got %q and %v want %q and 2", c.problems, c.last, want)
 	}
-	if got := c.last.total(symptom{"calls", "a", "y"}); got != 2 {
-		t.Errorf("total: got %v want 2", got)
-	}
-	for _, text := range []string{"", "# TYPE calls counter\n", "calls{", "calls 1"} {
-		if s, err := parse([]byte(text)); err == nil {
-			t.Errorf("%q: got %v want an error", text, s.all)
-		}
-	}
-}
-
-func TestCrashReport(t *testing.T) {
-	for output, want := range map[string]string{
-		"well\nWARNING: DATA RACE\nWrite at\n":                    "WARNING: DATA RACE",
-		"panic: oh\n\ngoroutine 1":                                "panic: oh",
-		"12:00 http: panic serving 127.0.0.1: x\n":                "12:00 http: panic serving",
-		"a call failed: panic: is only a word\n":                  "",
-		strings.Repeat("x\n", 1000) + "fatal error: all asleep\n": "fatal error: all asleep",
-	} {
-		if got := crashReport(output); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
-			t.Errorf("%.40q: got %q want %q", output, got, want)
+	for _, text := range []string{"", "# TYPE calls counter\n", "calls{"} {
+		if err := c.keep([]byte(text)); err == nil {
+			t.Errorf("%q: got no error", text)
 		}
 	}
 }

@@ -2,63 +2,52 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// scrape is what one scrape of an example returned.
-type scrape struct {
-	counters map[string]float64 // by name and labels
-	all      model.Vector
-}
+// scrape is the samples of one scrape of an example, by name and labels.
+type scrape map[string]float64
 
 // symptom is a counter with the value of one of its labels. It is above 0 after an effective disruption.
-type symptom struct {
-	name         string
-	label, value model.LabelValue
-}
+type symptom struct{ name, label, value string }
 
-func parse(text []byte) (s scrape, err error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	s.counters = map[string]float64{}
-	for name, f := range families {
-		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, f)
+func parse(text []byte) (scrape, error) {
+	s := scrape{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		at := max(0, strings.LastIndexByte(line, ' '))
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
 		if err != nil {
-			return s, err
+			return nil, err
 		}
-		s.all = append(s.all, samples...)
-		for _, one := range samples {
-			cumulative := f.GetType() == dto.MetricType_COUNTER || f.GetType() == dto.MetricType_HISTOGRAM
-			if cumulative && string(one.Metric["__name__"]) != name+"_sum" { // sums fall if negative values are observed
-				s.counters[one.Metric.String()] = float64(one.Value)
-			}
-		}
+		s[line[:at]] = value
 	}
-	if err == nil && len(s.all) == 0 {
-		err = fmt.Errorf("no series in %d bytes", len(text))
+	if len(s) == 0 {
+		return nil, fmt.Errorf("no series in %d bytes", len(text))
 	}
-	return s, err
+	return s, nil
 }
 
-// total returns the sum of the series with the name and label of p. An empty label matches all.
+// total returns the sum of the series with the name and label of p. Without a label it is the only one.
 func (s scrape) total(p symptom) (sum float64) {
-	for _, one := range s.all {
-		if string(one.Metric["__name__"]) == p.name && one.Metric[model.LabelName(p.label)] == p.value {
-			sum += float64(one.Value)
+	for series, value := range s {
+		if series == p.name || strings.HasPrefix(series, p.name+"{") && strings.Contains(series, fmt.Sprintf("%s=%q", p.label, p.value)) {
+			sum += value
 		}
 	}
 	return sum
@@ -70,12 +59,10 @@ func (c *child) watch(ctx context.Context) {
 	defer client.CloseIdleConnections()
 	for {
 		text, err := request(ctx, client, http.MethodGet, c.url+"/metrics", "")
-		var s scrape
 		if err == nil {
-			s, err = parse(text)
+			err = c.keep(text)
 		}
 		if err == nil {
-			c.keep(s)
 			text, err = request(ctx, client, http.MethodGet, c.url+"/debug/throttle?format=json", "")
 		}
 		if err == nil && !bytes.Contains(text, []byte(`"throttles"`)) {
@@ -95,12 +82,19 @@ func (c *child) watch(ctx context.Context) {
 
 // keep stores a scrape and reports counters that fell. It remembers the counters of series that a
 // scrape lacks.
-func (c *child) keep(s scrape) {
-	for series, before := range c.last.counters {
-		now, ok := s.counters[series]
-		if !ok {
-			s.counters[series] = before
-		} else if now < before {
+func (c *child) keep(text []byte) error {
+	s, err := parse(text)
+	if err != nil {
+		return err
+	}
+	counter := regexp.MustCompile(`^\w+_(total|bucket|count)\b`)
+	for series, before := range c.last {
+		now, ok := s[series]
+		switch {
+		case !counter.MatchString(series):
+		case !ok:
+			s[series] = before
+		case now < before:
 			c.problem(fmt.Errorf("%s fell from %v to %v", series, before, now))
 		}
 	}
@@ -108,6 +102,7 @@ func (c *child) keep(s scrape) {
 	defer c.mu.Unlock()
 	c.last = s
 	c.scrapes++
+	return nil
 }
 
 // request sends a request and returns the body of an answer with status 200.
@@ -164,35 +159,28 @@ func (c *child) sample(t *testing.T, at time.Duration) (effect float64) {
 	return effect
 }
 
-// thirds returns the medians of a quantity in the three parts of a run. The program warms up in the
-// first part. A median ignores single overloads and garbage collections.
-func thirds(samples []sample, quantity int) (medians [3]float64) {
-	for i := range medians {
-		part := samples[len(samples)*i/3 : len(samples)*(i+1)/3]
-		values := make([]float64, len(part))
-		for k, s := range part {
-			values[k] = s[quantity]
-		}
-		slices.Sort(values)
-		medians[i] = values[len(values)/2]
-	}
-	return medians
+// median returns the median of a quantity. It ignores single overloads and garbage collections.
+func median(samples []sample, quantity int) float64 {
+	samples = slices.SortedFunc(slices.Values(samples), func(a, b sample) int { return cmp.Compare(a[quantity], b[quantity]) })
+	return samples[len(samples)/2][quantity]
 }
 
-// grown returns the medians of the thirds, and a problem for each quantity that grew from the middle
-// third to the last.
+// grown returns the medians of the middle and the last third of a run, and a problem for each quantity that grew. In the
+// first third the program warms up.
 func grown(samples []sample) (medians string, problems []string) {
 	if len(samples) < fewestSamples {
 		return "too few samples to judge growth", nil
 	}
 	for i, q := range quantities {
-		m := thirds(samples, i)
-		medians += fmt.Sprintf("; %s %.1f, %.1f, %.1f", q.name, m[0], m[1], m[2])
-		if m[2] > growth*m[1]+q.slack {
-			problems = append(problems, fmt.Sprintf("%s grew from %.1f to %.1f", q.name, m[1], m[2]))
+		n := len(samples) / 3
+		middle, last := median(samples[n:2*n], i), median(samples[2*n:], i)
+		text := fmt.Sprintf("%s grew from %.1f to %.1f", q.name, middle, last)
+		medians += text + "; "
+		if last > growth*middle+q.slack {
+			problems = append(problems, text)
 		}
 	}
-	return "medians of the thirds" + medians, problems
+	return medians, problems
 }
 
 // report logs the medians of an example, and its problems as errors.
