@@ -42,17 +42,3 @@ func TestCenkalti_DoesNotRetryAShedCall(t *testing.T) {
 		}
 	})
 }
-
-// If this fails, the recipe is no longer needed.
-func TestCenkalti_RetriesAShedCallByDefault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		_, err := backoff.Retry(t.Context(), func() (string, error) {
-			tries++
-			return "", throttle.ErrShed
-		}, backoff.WithMaxTries(3))
-		if !errors.Is(err, throttle.ErrShed) || tries != 3 {
-			t.Errorf("got %d tries, error %v want 3 and ErrShed", tries, err)
-		}
-	})
-}

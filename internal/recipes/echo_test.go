@@ -22,14 +22,6 @@ func echoServer(th *throttle.Throttle, order echo.HandlerFunc) *http.Server {
 	}
 }
 
-// echoUse is the wrong place: echo writes a returned error after all its middlewares have returned.
-func echoUse(th *throttle.Throttle, order echo.HandlerFunc) http.Handler {
-	e := echo.New()
-	e.Use(echo.WrapMiddleware(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})))
-	e.GET("/orders/:id", order)
-	return e
-}
-
 func TestEcho_ShedsAroundTheEngine(t *testing.T) {
 	for name, full := range map[string]func(echo.Context) error{
 		"returned": func(echo.Context) error { return echo.NewHTTPError(http.StatusServiceUnavailable) },
@@ -43,16 +35,5 @@ func TestEcho_ShedsAroundTheEngine(t *testing.T) {
 			}).Handler, "/orders/7", 300)
 			sheds(t, th, got, orders)
 		})
-	}
-}
-
-// If this fails, docs/recipes.md is wrong about Use.
-func TestEcho_UseCountsAccepted(t *testing.T) {
-	th := throttle.Must(throttle.New(decided("shop")))
-	got := call(t, echoUse(th, func(echo.Context) error {
-		return echo.NewHTTPError(http.StatusServiceUnavailable)
-	}), "/orders/7", 300)
-	if c := countsOf(th); got.refused != 300 || c != (counts{accepted: 300}) {
-		t.Errorf("got %+v, the throttle counted %+v want 300 refused, counted as accepted", got, c)
 	}
 }

@@ -2,6 +2,7 @@ package stores_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -23,8 +24,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// crowdVariable has the crowd of TestCrowdOfProcess.
-const crowdVariable = "SPILLWAY_TEST_CROWD"
+// TestMain runs the tests, or a process of a benchmark.
+func TestMain(m *testing.M) {
+	program.Main(m, 4, map[string]func([]string) error{"crowd": runCrowd})
+}
 
 // crowd is the callers of one process, who take one token at a time.
 type crowd struct {
@@ -51,7 +54,7 @@ func BenchmarkCallers(b *testing.B) {
 				for _, c.Keys = range []int{1, 100, 10_000, 1_000_000} {
 					b.Run(fmt.Sprintf("%d processes/%d callers/%d keys", processes, callers, c.Keys), func(b *testing.B) {
 						c.Callers = callers / processes
-						r := c.run(b, slices.Repeat([]crowd{c}, processes))
+						r := c.run(b, processes)
 						slices.Sort(r.Took)
 						b.ReportMetric(float64(len(r.Took))/c.Length.Seconds(), "takes/s")
 						b.ReportMetric(r.Took[len(r.Took)*99/100].Seconds()*1e3, "p99-ms")
@@ -78,29 +81,23 @@ func eachStore(b *testing.B, f func(*testing.B, crowd)) {
 }
 
 // run runs crowds in processes of their own, and returns the sum of their results.
-func (c crowd) run(b *testing.B, crowds []crowd) (sum crowdResult) {
-	if sqlBucket, ok := c.store(b).(*sqlstore.Bucket); ok {
-		if err := sqlBucket.CreateSchema(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+func (c crowd) run(b *testing.B, processes int) (sum crowdResult) {
+	store, err := c.store()
+	if sqlBucket, ok := store.(*sqlstore.Bucket); ok {
+		err = sqlBucket.CreateSchema(b.Context())
+	}
+	order, failed := json.Marshal(c)
+	if err != nil || failed != nil {
+		b.Fatal(err, failed)
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for i, one := range crowds {
+	for range processes {
 		all.Go(func() {
-			order, err := json.Marshal(one)
-			if err != nil {
-				b.Error(err)
-			}
-			file := filepath.Join(b.TempDir(), strconv.Itoa(i))
-			child := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestCrowdOfProcess$")
-			child.Env = append(os.Environ(), crowdVariable+"="+string(order), crowdVariable+"_RESULT="+file)
-			if out, err := child.CombinedOutput(); err != nil {
-				b.Errorf("%v: %s", err, out)
-			}
+			text, err := exec.CommandContext(b.Context(), os.Args[0], "crowd", string(order)).Output()
 			var r crowdResult
-			if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &r) != nil {
-				b.Error(err)
+			if err != nil || json.Unmarshal(text, &r) != nil {
+				b.Errorf("%v: %s", err, text)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -112,45 +109,42 @@ func (c crowd) run(b *testing.B, crowds []crowd) (sum crowdResult) {
 	return sum
 }
 
-func (c crowd) store(t testing.TB) store.Store {
-	if c.Engine == "redis" {
-		client := redis.NewUniversalClient(redisstore.Options(c.DSN))
-		t.Cleanup(func() { client.Close() })
-		return redisBucket(t, client, "crowd")
+// store opens the store, until the process ends.
+func (c crowd) store() (store.Store, error) {
+	driver, dialect, pool := "pgx", sqlstore.PostgreSQL, c.Pool
+	switch c.Engine {
+	case "redis":
+		return redisstore.NewBucket(redis.NewUniversalClient(redisstore.Options(c.DSN)), redisstore.BucketConfig{Name: "crowd"})
+	case "mariadb":
+		driver, dialect = "mysql", sqlstore.MySQL
+	case "sqlite":
+		driver, dialect, pool = "sqlite", sqlstore.SQLite, 1
 	}
-	e := map[string]*engine{
-		"postgres": newEngine(sqlstore.PostgreSQL, "pgx", nil),
-		"mariadb":  newEngine(sqlstore.MySQL, "mysql", nil),
-		"sqlite":   newEngine(sqlstore.SQLite, "sqlite", nil),
-	}[c.Engine]
-	db := e.open(t, c.DSN)
-	if c.Engine != "sqlite" {
-		db.SetMaxOpenConns(c.Pool)
-		db.SetMaxIdleConns(c.Pool)
-	}
-	b, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "crowd"})
+	db, err := sql.Open(driver, c.DSN)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return b
+	db.SetMaxOpenConns(pool)
+	db.SetMaxIdleConns(pool)
+	return sqlstore.NewBucket(db, dialect, sqlstore.BucketConfig{Name: "crowd"})
 }
 
-// TestCrowdOfProcess is a process of a benchmark.
-func TestCrowdOfProcess(t *testing.T) {
-	order := os.Getenv(crowdVariable)
-	if order == "" {
-		return // it is a process of a benchmark
-	}
+// runCrowd is a process of a benchmark. It prints its result.
+func runCrowd(args []string) error {
 	var c crowd
-	if err := json.Unmarshal([]byte(order), &c); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal([]byte(args[0]), &c); err != nil {
+		return err
 	}
-	l := bucket.Must(bucket.New(bucket.Config{Name: "crowd", Store: c.store(t), Limit: c.Limit}))
+	backing, err := c.store()
+	if err != nil {
+		return err
+	}
+	l := bucket.Must(bucket.New(bucket.Config{Name: "crowd", Store: backing, Limit: c.Limit}))
 	defer l.Close()
-	if err := l.Warm(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := l.Warm(context.Background()); err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), c.Length)
+	ctx, cancel := context.WithTimeout(context.Background(), c.Length)
 	defer cancel()
 	var r crowdResult
 	var mu sync.Mutex
@@ -164,13 +158,7 @@ func TestCrowdOfProcess(t *testing.T) {
 		})
 	}
 	all.Wait()
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = os.WriteFile(os.Getenv(crowdVariable+"_RESULT"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
 // takes takes tokens until ctx ends. Some keys are asked for more often than others, by Zipf's law.

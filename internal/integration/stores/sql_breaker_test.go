@@ -119,32 +119,6 @@ func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// sqlCountUp adds a byte to a record several times, and returns the number of conflicts.
-func sqlCountUp(t *testing.T, b store.Store, shard, times int) (conflicts int) {
-	for times > 0 && t.Context().Err() == nil {
-		loaded, err := b.Load(t.Context(), []int{shard})
-		if err != nil {
-			t.Error(err)
-			return conflicts
-		}
-		change := store.Change{Data: []byte{'.'}}
-		if len(loaded[0].Records) > 0 {
-			change.Data = append(change.Data, loaded[0].Records[0].Data...)
-		}
-		_, err = b.Apply(t.Context(), store.Batch{Shard: shard, Expect: loaded[0].Version, Changes: []store.Change{change}})
-		switch {
-		case err == nil:
-			times--
-		case errors.Is(err, store.ErrConflict):
-			conflicts++
-		default:
-			t.Error(err)
-			return conflicts
-		}
-	}
-	return conflicts
-}
-
 func (e *engine) deletesOldProbes(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "sweep", Prefix: "sweep_"})

@@ -1,11 +1,8 @@
 package stores_test
 
 import (
-	"database/sql"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,7 +17,6 @@ func TestSQLite(t *testing.T) {
 	e := newSQLite()
 	t.Run("conformance", func(t *testing.T) { storetest.Run(t, e.fresh) })
 	e.cases(t)
-	t.Run("several processes lose no write", e.countsInProcesses)
 	t.Run("a read-only file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")
 		readOnly := e.open(t, sqliteFile(file)+"&mode=ro")
@@ -45,56 +41,18 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// sqliteFileOfChildren is where TestSQLiteChild, in a process of its own, finds the file in which it counts.
-const sqliteFileOfChildren = "SPILLWAY_TEST_SQLITE_FILE"
-
-func (e *engine) countsInProcesses(t *testing.T) {
-	const processes = 3
-	writes := short(40, 170)
-	file := filepath.Join(t.TempDir(), "store.db")
-	children := make([]*exec.Cmd, processes)
-	for i := range children {
-		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSQLiteChild$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
-		child.Env = append(os.Environ(), sqliteFileOfChildren+"="+file)
-		children[i] = child
-	}
-	said := make(chan error, processes)
-	for _, child := range children {
-		go func() {
-			out, err := child.CombinedOutput()
-			if err != nil {
-				err = errors.New(err.Error() + ":\n" + string(out))
-			}
-			said <- err
-		}()
-	}
-	for range children {
-		if err := <-said; err != nil {
-			t.Error(err)
-		}
-	}
-	b := e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"})
-	loaded, err := b.Load(t.Context(), []int{0})
-	if err != nil || len(loaded[0].Records) != 1 || len(loaded[0].Records[0].Data) != processes*writes {
-		t.Errorf("got %v %v want a count of %d", loaded, err, processes*writes)
-	}
-}
-
-func TestSQLiteChild(t *testing.T) {
-	file := os.Getenv(sqliteFileOfChildren)
-	if file == "" {
-		return // it is a part of TestSQLite, in a process of its own
-	}
-	e := newSQLite()
-	sqlCountUp(t, e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"}), 0, short(40, 170))
-}
-
 // waitsForWriters holds the file's lock. Who reads is not disturbed; who writes gets an error when the time that the file's name allows is
 // over, whatever the context says.
 func (e *engine) waitsForWriters(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	b := e.store(t, e.open(t, "file:"+file+"?_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)"), sqlstore.BreakerConfig{Name: "b"})
-	tx := holdLock(t, e.open(t, sqliteFile(file)))
+	tx, err := e.open(t, sqliteFile(file)).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("UPDATE spillway_breaker_lease SET term = term"); err != nil {
+		t.Fatal(err)
+	}
 	for step, err := range breakerSteps(b).within(t, 30*time.Minute) {
 		reads := step == "versions" || step == "load"
 		if reads != (err == nil) {
@@ -105,18 +63,6 @@ func (e *engine) waitsForWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	breakerSteps(b).wantWorks(t)
-}
-
-func holdLock(t *testing.T, db *sql.DB) *sql.Tx {
-	t.Helper()
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec("UPDATE spillway_breaker_lease SET term = term"); err != nil {
-		t.Fatal(err)
-	}
-	return tx
 }
 
 // isFull lets a file grow to so many pages and no more: a batch that does not fit leaves nothing behind.
