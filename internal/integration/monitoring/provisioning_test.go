@@ -6,39 +6,33 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/prometheus/common/model"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A datasourcesFile is what Grafana reads to know whom to ask.
-type datasourcesFile struct {
-	Datasources []struct {
-		UID, Type, URL string
-		JSONData       struct {
-			TimeInterval string `yaml:"timeInterval"`
-			Exemplars    []struct {
-				Name, URL     string
-				DatasourceUID string `yaml:"datasourceUid"`
-			} `yaml:"exemplarTraceIdDestinations"`
-			AlertmanagerUID string `yaml:"alertmanagerUid"`
-		} `yaml:"jsonData"`
-	}
-}
-
-func readDatasources(t testing.TB) datasourcesFile {
-	t.Helper()
-	var file datasourcesFile
-	readYAML(t, "dashboards/provisioning/datasources/datasources.yml", &file)
-	return file
-}
-
 // TestProvisionedDatasources follows every reference of the data sources: to each other, and to services of the compose file.
 func TestProvisionedDatasources(t *testing.T) {
-	uids, services := set{}, compose(t).Services
-	file := readDatasources(t)
+	var file struct {
+		Datasources []struct {
+			UID, Type, URL string
+			JSONData       struct {
+				TimeInterval    string `yaml:"timeInterval"`
+				AlertmanagerUID string `yaml:"alertmanagerUid"`
+				Exemplars       []struct {
+					Name string
+					UID  string `yaml:"datasourceUid"`
+				} `yaml:"exemplarTraceIdDestinations"`
+			} `yaml:"jsonData"`
+		}
+	}
+	readYAML(t, "dashboards/provisioning/datasources/datasources.yml", &file)
+	var prometheus struct {
+		Global struct {
+			Scrape string `yaml:"scrape_interval"`
+		}
+	}
+	readYAML(t, "dashboards/prometheus/prometheus.yml", &prometheus)
+	uids, services := set{"": true}, compose(t).Services
 	for _, d := range file.Datasources {
 		uids[d.UID] = true
 		host, _, _ := strings.Cut(strings.TrimPrefix(d.URL, "http://"), ":")
@@ -46,29 +40,23 @@ func TestProvisionedDatasources(t *testing.T) {
 			t.Errorf("%s: got URL %s want one of a service", d.UID, d.URL)
 		}
 	}
-	if !uids["prometheus"] || !uids["jaeger"] {
-		t.Errorf("got data sources %v want prometheus and jaeger", uids)
-	}
+	leads := set{}
 	for _, d := range file.Datasources {
-		if d.Type != "prometheus" {
-			continue
-		}
-		leads := false
 		for _, e := range d.JSONData.Exemplars {
-			leads = leads || e.Name == "trace_id" && e.DatasourceUID == "jaeger"
-			if e.DatasourceUID != "" && !uids[e.DatasourceUID] {
-				t.Errorf("%s: got exemplars that lead to %s, which is not there", d.UID, e.DatasourceUID)
+			leads[e.Name+" from "+d.UID+" to "+e.UID] = true
+			if !uids[e.UID] {
+				t.Errorf("%s: got exemplars that lead to %s, which is not there", d.UID, e.UID)
 			}
 		}
-		if !leads {
-			t.Errorf("%s: got no way from trace_id to jaeger", d.UID)
+		if !uids[d.JSONData.AlertmanagerUID] {
+			t.Errorf("%s: got Alertmanager %s, which is not there", d.UID, d.JSONData.AlertmanagerUID)
 		}
-		if uid := d.JSONData.AlertmanagerUID; uid != "" && !uids[uid] {
-			t.Errorf("%s: got Alertmanager %s, which is not there", d.UID, uid)
-		}
-		if got, want := d.JSONData.TimeInterval, scrapeInterval(t); got != want {
+		if got, want := d.JSONData.TimeInterval, prometheus.Global.Scrape; d.Type == "prometheus" && got != want {
 			t.Errorf("%s: got timeInterval %s want the scrape interval, %s", d.UID, got, want)
 		}
+	}
+	if !leads["trace_id from prometheus to jaeger"] {
+		t.Errorf("got exemplars %v want a way from prometheus to jaeger", leads)
 	}
 }
 
@@ -80,28 +68,6 @@ func TestProvisioningFolders(t *testing.T) {
 			t.Errorf("%s: got %d files and error %v want one, which keeps the folder", name, len(entries), err)
 		}
 	}
-}
-
-// scrapeInterval returns how often the Prometheus of the compose file scrapes.
-func scrapeInterval(t testing.TB) string {
-	t.Helper()
-	var file struct {
-		Global struct {
-			Scrape string `yaml:"scrape_interval"`
-		}
-	}
-	readYAML(t, "dashboards/prometheus/prometheus.yml", &file)
-	return file.Global.Scrape
-}
-
-// mustDuration reads a duration as Prometheus writes them.
-func mustDuration(t testing.TB, text string) time.Duration {
-	t.Helper()
-	d, err := model.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(d)
 }
 
 // TestProvisionedDashboards makes sure that Grafana finds the dashboards, each once, and takes nothing else for one.

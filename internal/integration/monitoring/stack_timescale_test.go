@@ -31,11 +31,14 @@ func (by timescale) faster(d, least time.Duration) time.Duration {
 // text is the same for a duration as files have it. No time at all stays that.
 func (by timescale) text(t testing.TB, text string, least time.Duration) string {
 	t.Helper()
-	d := mustDuration(t, text)
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if d == 0 {
 		return text
 	}
-	return model.Duration(by.faster(d, least)).String()
+	return model.Duration(by.faster(time.Duration(d), least)).String()
 }
 
 // expr returns an expression with shorter windows, steps and offsets. Its numbers stay, so rates a second mean what they did.
