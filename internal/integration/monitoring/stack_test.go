@@ -1,16 +1,12 @@
 package monitoring
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,9 +29,9 @@ const (
 type stack struct {
 	by           timescale
 	scrape       time.Duration // if it is not that of the compose stack
-	storefront   string        // its address
+	shop         *program.Process
+	storefront   string // its address
 	instances    []*instance
-	receiver     *receiver
 	alertmanager *program.Server
 	prometheus   server
 }
@@ -45,12 +41,12 @@ func newStack(t *testing.T, by timescale) *stack {
 	t.Helper()
 	program.Find(t, "prometheus", "prometheus")
 	program.Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager")
-	s := &stack{by: by, storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
+	s := &stack{by: by, shop: program.Start(t, program.Build(t, "storefront"), "-listen", "127.0.0.1:0")}
+	s.storefront = s.shop.AwaitURL(t)
 	s.instances = []*instance{newInstance(t, nativeHistograms()), newInstance(t)}
 	for _, i := range s.instances {
 		i.work(t)
 	}
-	s.receiver = newReceiver(t, s.storefront)
 	s.alertmanager = s.startAlertmanager(t)
 	s.prometheus = answering(t, s.startPrometheus(t), time.Time{})
 	return s
@@ -70,7 +66,7 @@ func write(t testing.TB, text []byte, folder ...string) (name string) {
 
 func (s *stack) startAlertmanager(t *testing.T) *program.Server {
 	t.Helper()
-	c := replica{by: s.by, hosts: strings.NewReplacer("storefront:8080", s.receiver.server.Listener.Addr().String())}
+	c := replica{by: s.by, hosts: strings.NewReplacer("storefront:8080", strings.TrimPrefix(s.storefront, "http://"))}
 	config := write(t, c.of(t, "dashboards/alertmanager/alertmanager.yml"), t.TempDir(), "alertmanager.yml")
 	return program.Alertmanager(t, config)
 }
@@ -127,76 +123,6 @@ func (s *stack) alertmanagerAlerts(t *testing.T) []alarm {
 	return all
 }
 
-// A receiver records the notifications of Alertmanager and passes them on to the storefront, which is
-// the receiver in alertmanager.yml.
-type receiver struct {
-	server *httptest.Server
-	to     string
-
-	mu            sync.Mutex
-	notifications []notification
-	problems      []string
-}
-
-type notification struct {
-	Status string
-	Labels map[string]string
-}
-
-func newReceiver(t testing.TB, to string) *receiver {
-	t.Helper()
-	r := &receiver{to: to}
-	r.server = httptest.NewServer(r)
-	t.Cleanup(r.server.Close)
-	return r
-}
-
-// ServeHTTP receives a notification.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	err := r.receive(request)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil {
-		r.problems = append(r.problems, err.Error())
-		w.WriteHeader(http.StatusBadRequest)
-	}
-}
-
-func (r *receiver) receive(request *http.Request) error {
-	text, err := io.ReadAll(request.Body)
-	if err != nil {
-		return err
-	}
-	var message struct{ Alerts []notification }
-	if err := json.Unmarshal(text, &message); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	r.notifications = append(r.notifications, message.Alerts...)
-	r.mu.Unlock()
-	response, err := client().Post(r.to+request.URL.Path, request.Header.Get("Content-Type"), bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		answer, _ := io.ReadAll(response.Body)
-		return fmt.Errorf("the storefront answers %s: %s", response.Status, answer)
-	}
-	return nil
-}
-
-func (r *receiver) has(status string, labels map[string]string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, one := range r.notifications {
-		if one.Status == status && contains(one.Labels, labels) {
-			return true
-		}
-	}
-	return false
-}
-
 // contains reports whether all has the labels wanted.
 func contains(all, wanted map[string]string) bool {
 	for name, value := range wanted {
@@ -205,12 +131,6 @@ func contains(all, wanted map[string]string) bool {
 		}
 	}
 	return true
-}
-
-func (r *receiver) problemsSoFar() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.problems
 }
 
 // A condition is checked until missing returns "".
