@@ -52,9 +52,16 @@ func Example(t testing.TB, name string, flags ...string) (url string) {
 // AwaitURL returns the first URL that the program prints.
 func (p *Process) AwaitURL(t testing.TB) string {
 	t.Helper()
-	url := p.awaitOutput(regexp.MustCompile(`http://[0-9.]+:[0-9]+\b`).FindString)
-	if url == "" {
-		t.Fatalf("%s printed no address", p.name)
-	}
+	url := ""
+	Eventually(t, p.name+" prints its address", func() string {
+		ended := p.HasEnded() // before its last output is read
+		if url = regexp.MustCompile(`http://[0-9.]+:[0-9]+\b`).FindString(p.Output()); url == "" {
+			if ended {
+				t.Fatalf("%s printed no address", p.name)
+			}
+			return "its output: " + p.Output()
+		}
+		return ""
+	})
 	return url
 }

@@ -56,7 +56,7 @@ func (p *Process) signal(t testing.TB, s syscall.Signal) {
 // Start starts a program and stops it when the test ends. If the test failed, it logs the output.
 func Start(t testing.TB, path string, flags ...string) *Process {
 	t.Helper()
-	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: newOutput(), ended: make(chan struct{}), interrupt: syscall.SIGINT}
+	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: &output{}, ended: make(chan struct{}), interrupt: syscall.SIGINT}
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -115,23 +115,3 @@ func (p *Process) HasEnded() bool {
 
 // Output returns what the program has written. Long output is cut at the front.
 func (p *Process) Output() string { return p.log.String() }
-
-// awaitOutput returns what find returns for the output, as soon as that is not "". It returns "" if
-// the program ends without such output, or after Timeout.
-func (p *Process) awaitOutput(find func(output string) string) string {
-	late := time.NewTimer(Timeout)
-	defer late.Stop()
-	for {
-		text, changed := p.log.read()
-		if found := find(text); found != "" {
-			return found
-		}
-		select {
-		case <-changed:
-		case <-p.ended:
-			return find(p.log.String())
-		case <-late.C:
-			return ""
-		}
-	}
-}
