@@ -41,28 +41,3 @@ func TestSchedule(t *testing.T) {
 		}
 	}
 }
-
-func TestScheduleIsPoisson(t *testing.T) {
-	const seconds = 2000
-	var counts [seconds]float64
-	for _, a := range schedule(3, []phase{{length: seconds * time.Second, rate: 20}}) {
-		counts[a.at/time.Second]++
-	}
-	mean, variance := 0.0, 0.0
-	for _, n := range counts {
-		mean += n / seconds
-	}
-	for _, n := range counts {
-		variance += (n - mean) * (n - mean) / seconds
-	}
-	if ratio := variance / mean; math.Abs(ratio-1) > 0.15 {
-		t.Errorf("got a variance of %.2f times the mean want about 1", ratio)
-	}
-}
-
-func TestScheduleRepeats(t *testing.T) {
-	phases := []phase{{length: time.Second, rate: 100}}
-	if !slices.Equal(schedule(1, phases), schedule(1, phases)) || slices.Equal(schedule(1, phases), schedule(2, phases)) {
-		t.Error("want the same arrivals of the same seed, and others of another one")
-	}
-}

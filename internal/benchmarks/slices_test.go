@@ -4,29 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 )
-
-func TestOverlap(t *testing.T) {
-	at := func(begin, end time.Duration) span { return span{begin: begin, end: end} }
-	for _, tt := range []struct {
-		name string
-		a, b span
-		want float64
-	}{
-		{"same", at(0, 10), at(0, 10), 1},
-		{"half", at(0, 10), at(5, 10), 0.5},
-		{"shifted", at(0, 10), at(2, 12), 8.0 / 12},
-		{"apart", at(0, 10), at(15, 20), -0.25},
-	} {
-		if got := overlap(tt.a, tt.b); got != tt.want {
-			t.Errorf("%s: got %v want %v", tt.name, got, tt.want)
-		}
-		if got := overlap(tt.b, tt.a); got != tt.want {
-			t.Errorf("%s, the other way round: got %v want %v", tt.name, got, tt.want)
-		}
-	}
-}
 
 func TestMeasure(t *testing.T) {
 	var ops atomic.Uint64

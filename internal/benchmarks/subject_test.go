@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"testing"
 )
 
@@ -39,23 +38,6 @@ func TestNamesAreUnique(t *testing.T) {
 			} else if s := seen[p.name]; s == nil || onTwo && !s.pair {
 				t.Errorf("%s: got a bound on %q, want a subject that exists, on two processors: %t", c.what, p.name, onTwo)
 			}
-		}
-	}
-}
-
-func TestChoose(t *testing.T) {
-	subjects := []*subject{{name: floorS}, {name: floorS2}, {name: "shed"}}
-	for _, tt := range []struct{ only, want string }{
-		{"", floorS + floorS2 + "shed"},
-		{"^shed$", floorS + "shed"},
-		{"nothing", floorS},
-	} {
-		var got string
-		for _, s := range choose(subjects, regexp.MustCompile(tt.only)) {
-			got += s.name
-		}
-		if got != tt.want {
-			t.Errorf("-only %q: got %q want %q", tt.only, got, tt.want)
 		}
 	}
 }
