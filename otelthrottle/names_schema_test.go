@@ -3,13 +3,9 @@ package otelthrottle_test
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -56,25 +52,4 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 		t.Fatal(err)
 	}
 	return th
-}
-
-// TestBoundsOfHistograms are a part of the names of series in Prometheus.
-func TestBoundsOfHistograms(t *testing.T) {
-	l := newLab(t, setup{})
-	everyKind(t, l, throttle.Config{Name: "db"})
-	got := map[string][]float64{}
-	for _, m := range collect(t, l.reader) {
-		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
-			got[m.Name] = h.DataPoints[0].Bounds
-		}
-	}
-	for metric, bounds := range map[string][]float64{
-		semconv.MetricCallDuration:         {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10},
-		semconv.MetricBucketStoreDuration:  {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60},
-		semconv.MetricBackoffSleepDuration: {0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900},
-	} {
-		if !slices.Equal(got[metric], bounds) {
-			t.Errorf("%s: got %v want %v", metric, got[metric], bounds)
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -82,21 +81,6 @@ func (l *lab) spanOf(t *testing.T, id []byte) string {
 	return ""
 }
 
-// promtool returns the path of promtool. Without it the test is skipped, or fails where every tool has to be there.
-func promtool(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("promtool")
-	if err == nil {
-		return path
-	}
-	const reason = "needs promtool (package prometheus)"
-	if os.Getenv("SPILLWAY_REQUIRE_SERVICES") == "1" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-	return ""
-}
-
 // TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole, and in
 // traces. Names that become the same are one source.
 func TestStrangeNames(t *testing.T) {
@@ -133,17 +117,6 @@ func (l *lab) words() map[attribute.KeyValue]int {
 		}
 	}
 	return found
-}
-
-func TestPromtoolHasNoComplaint(t *testing.T) {
-	tool := promtool(t)
-	l, e := newScrapedLab(t, setup{options: detailed()})
-	everyKind(t, l, throttle.Config{Name: "db"})
-	check := exec.CommandContext(t.Context(), tool, "check", "metrics")
-	check.Stdin = strings.NewReader(e.scrape(t, ""))
-	if said, err := check.CombinedOutput(); err != nil || len(said) > 0 {
-		t.Errorf("promtool: got %q, error %v want nothing", said, err)
-	}
 }
 
 // TestScrape_overload makes calls of every decision, outcome and kind of fallback, and compares what is not 0 on the page that

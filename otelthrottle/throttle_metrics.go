@@ -145,3 +145,65 @@ func readModes(sum *throttleSum, to *output) {
 		}
 	}
 }
+
+// tenantRows returns the metrics of tenants, for throttles that have shed, or might have shed, a call of one.
+// No attribute names a tenant: there may be any number of them.
+func tenantRows() []row[throttleSum] {
+	known := func(read func(s *prioritySum, to *output, word string)) func(*prioritySum, *output, string) {
+		return func(s *prioritySum, to *output, word string) {
+			if s.Tenants.Known {
+				read(s, to, word)
+			}
+		}
+	}
+	return []row[throttleSum]{
+		perPriority(gauge, semconv.MetricTenantsAbove, "{tenant}", "Tenants that take more than their fair share.",
+			known(func(s *prioritySum, to *output, word string) { to.number(int64(s.Tenants.Above), word) })),
+		perPriority(floatGauge, semconv.MetricTenantsLargest, "1", "Share of the calls that the largest tenant has asked for.",
+			known(func(s *prioritySum, to *output, word string) { to.float(s.Tenants.Largest, word) })),
+		perPriority(counter, semconv.MetricTenantsSheds, "{call}", "Calls shed of tenants that took more than their fair share.",
+			known(func(s *prioritySum, to *output, word string) { to.count(s.Tenants.Shed, word) })),
+	}
+}
+
+// loadRows returns the metrics of load reports: those that a server sends, and those that a client has
+// received.
+func loadRows() []row[throttleSum] {
+	receiving := func(sum *throttleSum) bool { return sum.receiving > 0 }
+	return []row[throttleSum]{
+		perPriority(floatGauge, semconv.MetricLoadSent, "1", "Share of the calls that this server sheds, as it says to its clients.",
+			func(s *prioritySum, to *output, word string) { to.float(s.sent, word) }).only(func(sum *throttleSum) bool { return sum.sending > 0 }),
+		perPriority(floatGauge, semconv.MetricLoadReceived, "1", "Probability of shedding that the load reports of the backend ask for.",
+			func(s *prioritySum, to *output, word string) { to.float(s.Told, word) }).only(receiving),
+		{
+			kind: gauge, name: semconv.MetricLoadState, unit: "{throttle}",
+			help: "Throttles by what the backend said about its load in the last seconds.",
+			keys: []attribute.Key{semconv.KeyLoad}, when: receiving,
+			read: func(sum *throttleSum, to *output) {
+				for n, word := range loadStates() {
+					to.count(sum.loads[n], word)
+				}
+			},
+		},
+	}
+}
+
+// loadStates are the words of throttle.ReceivedStats, without that for a backend that said nothing.
+func loadStates() [4]string {
+	return [...]string{semconv.LoadCalm, semconv.LoadMixed, semconv.LoadOverloaded, semconv.LoadDoubted}
+}
+
+// addLoad adds the load reports of an open throttle.
+func (s *throttleSum) addLoad(stats *throttle.Stats) {
+	if stats.SendsLoad {
+		s.sending++
+	}
+	states := loadStates()
+	if i := slices.Index(states[:], stats.Received.String()); i >= 0 {
+		s.receiving++
+		s.loads[i]++
+	}
+	for p := range stats.Priorities {
+		s.priorities[p].sent = max(s.priorities[p].sent, stats.Load.Shed[p])
+	}
+}

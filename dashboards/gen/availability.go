@@ -92,9 +92,8 @@ func meaningPanel() grafana.Panel {
 
 func otherErrors() grafana.Panel {
 	others := calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))
-	return graph(sum(rate(others), errorType()), legend(errorType()), grafana.Panel{
-		Title: "Errors that are not faults", Width: 24, Unit: "reqps", NoValue: "no errors",
-	})
+	return graph(sum(rate(others), errorType()), legend(errorType()),
+		panelOf("Errors that are not faults", 24, "reqps", "no errors"))
 }
 
 // burnPair is two windows of an alert about the error budget, its factor, and the color of its severity. The long window is for

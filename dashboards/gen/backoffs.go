@@ -67,9 +67,7 @@ func backoffPanels() []grafana.Panel {
 	by := theBackoff().by()
 	name := theBackoff().legend()
 	return []grafana.Panel{
-		graph(highest(backoffDelay().ofBackoff(), by...), name, grafana.Panel{
-			Title: "Delay by backoff", Width: 12, Unit: "s", NoValue: "no backoff",
-		}),
+		graph(highest(backoffDelay().ofBackoff(), by...), name, panelOf("Delay by backoff", 12, "s", "no backoff")),
 		graph(throttledShare(by...), name, grafana.Panel{
 			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
 			View: grafana.Graph{Thresholds: true},
@@ -92,12 +90,9 @@ func backoffInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
-		graph(sum(backoffWaiting().ofBackoff(), theBackoff().by()...), theBackoff().legend(), grafana.Panel{
-			Title: "Waiting by backoff", Width: 12, Unit: "short", NoValue: "no backoff",
-		}),
-		graph(highest(backoffDelay().ofBackoff(), by...), name, grafana.Panel{
-			Title: "Delay by instance", Width: 12, Unit: "s", NoValue: "no backoff",
-		}),
+		graph(sum(backoffWaiting().ofBackoff(), theBackoff().by()...), theBackoff().legend(),
+			panelOf("Waiting by backoff", 12, "short", "no backoff")),
+		graph(highest(backoffDelay().ofBackoff(), by...), name, panelOf("Delay by instance", 12, "s", "no backoff")),
 		graph(throttledShare(by...), name, grafana.Panel{
 			Title: "Throttled share by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
 		}),

@@ -157,6 +157,16 @@ func named(of subject, p grafana.Panel, expr string) grafana.Panel {
 	return p
 }
 
+// panelOf returns a panel with what every panel has.
+func panelOf(title string, width int, unit, noValue string) grafana.Panel {
+	return grafana.Panel{Title: title, Width: width, Unit: unit, NoValue: noValue}
+}
+
+// ratioPanel returns a panel of shares.
+func ratioPanel(title string, width int, noValue string) grafana.Panel {
+	return grafana.Panel{Title: title, Width: width, Unit: "percentunit", Ratio: true, NoValue: noValue}
+}
+
 // graph returns a graph with the series of one query.
 func graph(expr, legend string, p grafana.Panel) grafana.Panel {
 	p.Targets = []grafana.Target{{Expr: expr, Legend: legend}}

@@ -136,9 +136,7 @@ func fleetPanels() []grafana.Panel {
 	by := theBreaker().byProcess()
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
-		graph(sum(leader().ofBreaker(), by...)+" > 0", name, grafana.Panel{
-			Title: "Leader by instance", Width: 12, Unit: "short", NoValue: "no breaker",
-		}),
+		graph(sum(leader().ofBreaker(), by...)+" > 0", name, panelOf("Leader by instance", 12, "short", "no breaker")),
 		graph(highest(snapshotAge().ofBreaker(), by...), name, grafana.Panel{
 			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
 		}),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -17,17 +18,15 @@ func reasonPanels() []grafana.Panel {
 				{Series: throttle.TrialAlert.String(), Color: "blue"},
 			},
 		}),
-		graph(highest(background().of(), throttleName()), legend(throttleName()), grafana.Panel{
-			Title: "Background forgiven", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no Tiered throttle",
-		}),
+		graph(highest(background().of(), throttleName()), legend(throttleName()),
+			ratioPanel("Background forgiven", 12, "no Tiered throttle")),
 	}
 }
 
 func decisionPanels() []grafana.Panel {
 	return []grafana.Panel{
-		graphByPriority(highest(probability().selected(), priority()), grafana.Panel{
-			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle",
-		}),
+		graphByPriority(highest(probability().selected(), priority()),
+			ratioPanel("Rejection probability", 8, "no throttle")),
 		{
 			Title: "Window: requests and accepts", Width: 8, Unit: "short", NoValue: "no throttle",
 			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
@@ -35,8 +34,43 @@ func decisionPanels() []grafana.Panel {
 				{Expr: sum(requests().selected()), Legend: "requests"}, {Expr: sum(accepts().selected()), Legend: "accepts"},
 			},
 		},
-		graphByPriority(share(sum(accepts().selected(), priority()), sum(requests().selected(), priority())), grafana.Panel{
-			Title: "Window: accepted share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic",
-		}),
+		graphByPriority(share(sum(accepts().selected(), priority()), sum(requests().selected(), priority())),
+			ratioPanel("Window: accepted share by priority", 8, "no traffic")),
+	}
+}
+
+func tenantsAbove() metric   { return name(semconv.MetricTenantsAbove, "") }
+func tenantsLargest() metric { return name(semconv.MetricTenantsLargest, "_ratio") }
+func tenantsSheds() metric   { return name(semconv.MetricTenantsSheds, "_total") }
+
+// withoutTenants is the text of panels that are empty without calls of tenants.
+const withoutTenants = "no shed calls with a tenant"
+
+func tenantPanels() []grafana.Panel {
+	of := sum(rate(tenantsSheds().selected()), theThrottle().by()...)
+	return []grafana.Panel{
+		graph(highest(tenantsAbove().selected(), theThrottle().by()...), theThrottle().legend(),
+			panelOf("Tenants above their share", 8, "short", withoutTenants)),
+		graph(highest(tenantsLargest().selected(), theThrottle().by()...), theThrottle().legend(),
+			ratioPanel("Share of the largest tenant", 8, withoutTenants)),
+		graph(share(of, sum(rate(calls().selected(isShed())), theThrottle().by()...)), theThrottle().legend(),
+			ratioPanel("Shed for their tenant's excess", 8, withoutTenants)),
+	}
+}
+
+func loadSent() metric     { return name(semconv.MetricLoadSent, "_ratio") }
+func loadReceived() metric { return name(semconv.MetricLoadReceived, "_ratio") }
+
+// loadPanels returns the panels about load reports: what servers say that they shed, and what clients shed
+// for it.
+func loadPanels() []grafana.Panel {
+	causedByReports := equals(cause(), throttle.CauseTold.String())
+	return []grafana.Panel{
+		graphByPriority(highest(loadSent().selected(), priority()),
+			ratioPanel("What servers say that they shed", 8, "no server with Tell")),
+		graphByPriority(highest(loadReceived().selected(), priority()),
+			ratioPanel("What clients are to shed for it", 8, "no client with Listen")),
+		graphByPriority(sum(rate(calls().selected(isShed(), causedByReports)), priority()),
+			panelOf("Shed calls, cause told", 8, "reqps", "no throttle")),
 	}
 }

@@ -76,8 +76,7 @@ func latePanels() []grafana.Panel {
 				{Series: semconv.SlowWouldRefuse, Color: "blue"},
 			},
 		}),
-		graph(highest(slowOldest().of(), theThrottle().by()...), theThrottle().legend(), grafana.Panel{
-			Title: "Oldest call", Width: 12, Unit: "s", NoValue: withoutSlow,
-		}),
+		graph(highest(slowOldest().of(), theThrottle().by()...), theThrottle().legend(),
+			panelOf("Oldest call", 12, "s", withoutSlow)),
 	}
 }

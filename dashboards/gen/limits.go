@@ -129,9 +129,7 @@ func tokenPanels() []grafana.Panel {
 				{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}, {Expr: limitOf(), Legend: name + " limit"},
 			},
 		},
-		graph(sum(bucketWaiting().ofBucket(), by...), name, grafana.Panel{
-			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket",
-		}),
+		graph(sum(bucketWaiting().ofBucket(), by...), name, panelOf("Waiting by bucket", 12, "short", "no token bucket")),
 	}
 }
 
@@ -158,14 +156,9 @@ func bucketInstancePanels() []grafana.Panel {
 	by := ofJob("instance")
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
-		graph(sum(rate(bucketRequests().ofBucket()), by...), name, grafana.Panel{
-			Title: "Requests by instance", Width: 12, Unit: "reqps", NoValue: "no token bucket",
-		}),
-		graph(requestShare(withoutStore(), by...), name, grafana.Panel{
-			Title: "Without a store by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
-		}),
-		graph(storeQuantile(0.99, by...), name, grafana.Panel{
-			Title: "Store p99 by instance", Width: 12, Unit: "s", NoValue: "no requests to a store",
-		}),
+		graph(sum(rate(bucketRequests().ofBucket()), by...), name,
+			panelOf("Requests by instance", 12, "reqps", "no token bucket")),
+		graph(requestShare(withoutStore(), by...), name, ratioPanel("Without a store by instance", 12, "no requests")),
+		graph(storeQuantile(0.99, by...), name, panelOf("Store p99 by instance", 12, "s", "no requests to a store")),
 	}
 }

@@ -130,9 +130,8 @@ func callPanels() []grafana.Panel {
 			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(),
 			View: grafana.Graph{Stacked: true, Short: true},
 		}),
-		graphByPriority(sum(rate(calls().selected(isSent())), priority()), grafana.Panel{
-			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle",
-		}),
+		graphByPriority(sum(rate(calls().selected(isSent())), priority()),
+			panelOf("Admitted by priority", 8, "reqps", "no throttle")),
 		{
 			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(shadowSuffix),
 			View: grafana.Graph{InOrder: true, Short: true},
@@ -147,9 +146,7 @@ func callPanels() []grafana.Panel {
 func hurtPanels() []grafana.Panel {
 	failed := highest(hurtShare(calls().selected, append(theThrottle().byProcess(), priority())...), priority())
 	return []grafana.Panel{
-		graphByPriority(failed, grafana.Panel{
-			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic",
-		}),
+		graphByPriority(failed, ratioPanel("Failed share by priority", 8, "no traffic")),
 		graph(sum(rate(calls().selected(isShed())), cause()), legend(cause()), grafana.Panel{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
 			Colors: []grafana.Color{
@@ -175,12 +172,10 @@ func hurtPanels() []grafana.Panel {
 // fallbacks.
 func admittedPanels() []grafana.Panel {
 	return []grafana.Panel{
-		graphByPriority(slowest(0.99, []matcher{isAccepted()}, priority()), grafana.Panel{
-			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations",
-		}),
-		graphByPriority(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority()), grafana.Panel{
-			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle",
-		}),
+		graphByPriority(slowest(0.99, []matcher{isAccepted()}, priority()),
+			panelOf("p99 of accepted calls by priority", 8, "s", "no durations")),
+		graphByPriority(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority()),
+			panelOf("In flight by priority", 8, "short", "no throttle")),
 		{
 			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks",
 			Colors: []grafana.Color{{Series: "/, served$/", Color: good}, {Series: "/, failed with /", Color: bad}},

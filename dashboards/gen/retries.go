@@ -39,8 +39,6 @@ func retryPanels() []grafana.Panel {
 				{Expr: sum(rate(retries().ofRetry(isDenied())), retryReason()), Legend: "denied: " + legend(retryReason())},
 			},
 		},
-		graph(sum(retryBudget().ofRetry(), by...), name, grafana.Panel{
-			Title: "Retries left in the budget", Width: 8, Unit: "short", NoValue: "no retries",
-		}),
+		graph(sum(retryBudget().ofRetry(), by...), name, panelOf("Retries left in the budget", 8, "short", "no retries")),
 	}
 }

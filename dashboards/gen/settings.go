@@ -61,9 +61,8 @@ func settingsPanels() []grafana.Panel {
 		graph(sum(mode().of(), modeName(), modeSource()), legend(modeName())+", by "+legend(modeSource()), grafana.Panel{
 			Title: "Mode of throttles", Width: 7, Unit: "short", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
 		}),
-		graph(highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), "{{job}} "+legend(tuningSource()), grafana.Panel{
-			Title: "Names with overrides", Width: 7, Unit: "short", NoValue: "no package control",
-		}),
+		graph(highest(overrides().where(selectedJob()...), ofJob(tuningSource())...), "{{job}} "+legend(tuningSource()),
+			panelOf("Names with overrides", 7, "short", "no package control")),
 		changes,
 	}
 }
