@@ -37,7 +37,6 @@ func allocs(call func()) float64 {
 	})
 }
 
-// mustEnd makes a call that must end with err.
 func mustEnd(t testing.TB, want error, call func() error) func() {
 	return func() {
 		if got := call(); !errors.Is(got, want) || want == nil && got != nil {

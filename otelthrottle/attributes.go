@@ -64,7 +64,6 @@ func (a *attributes) cached(shape int, keys []attribute.Key, values []string) []
 	return options
 }
 
-// ofFault returns the options to record what ended with a fault.
 func (a *attributes) ofFault(f throttle.Fault) []metric.RecordOption {
 	return cellOptions(&a.faults[f], func() metric.RecordOption { return a.option(errorAttributes(f)...) })
 }

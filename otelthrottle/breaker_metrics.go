@@ -10,7 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// numStates is the number of states that a circuit can have.
 const numStates = len(breaker.Stats{}.Calls)
 
 // newBreakers returns the managers, with their metrics. It reads circuits only if detail is above 0, which is how many are

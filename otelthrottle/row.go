@@ -42,7 +42,6 @@ const (
 	floatGauge      // any other number
 )
 
-// instrument makes the instrument of a metric.
 func (k kind) instrument(meter metric.Meter, name, unit, help string) (metric.Observable, error) {
 	u, d := metric.WithUnit(unit), metric.WithDescription(help)
 	switch k {
@@ -57,7 +56,6 @@ func (k kind) instrument(meter metric.Meter, name, unit, help string) (metric.Ob
 	}
 }
 
-// table is the metrics that are read from one R.
 type table[R any] struct {
 	rows        []row[R]
 	instruments []metric.Observable // of the rows

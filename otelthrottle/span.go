@@ -153,7 +153,6 @@ type spanStart struct {
 	options    []trace.SpanStartOption // of a call at probability 0, outside a group
 }
 
-// spanStart returns what spans of priority p start with.
 func (a *throttleAttributes) spanStart(tel *Telemetry, p throttle.Priority) *spanStart {
 	cell := &a.spans[p]
 	if start := cell.Load(); start != nil {

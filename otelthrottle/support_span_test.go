@@ -19,7 +19,6 @@ func (l *lab) request(ctx context.Context) (context.Context, trace.Span) {
 	return l.tracer.Start(ctx, "request")
 }
 
-// spanNamed returns the one span of this name that has ended.
 func (l *lab) spanNamed(t testing.TB, name string) sdktrace.ReadOnlySpan {
 	t.Helper()
 	var found []sdktrace.ReadOnlySpan

@@ -2,6 +2,7 @@ package otelthrottle_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -157,4 +159,142 @@ func (s snapshot) named(name string) snapshot {
 // down.
 func (s snapshot) pushed() snapshot {
 	return s.of(semconv.MetricCallDuration, semconv.MetricBucketStoreDuration, semconv.MetricBackoffSleepDuration)
+}
+
+// backoff returns a Responsive without noise that the adapter watches, beside the hooks in c. By default it is called table, is in the mode
+// Pace and begins with a second.
+func (l *lab) backoff(t testing.TB, c backoff.Config) *backoff.Responsive {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "table"
+	}
+	if c.InitialInterval == 0 {
+		c.InitialInterval = time.Second
+	}
+	c.RandomizationFactor = -1
+	c.Hooks = backoff.JoinHooks(l.tel.BackoffHooks(), c.Hooks)
+	r, err := backoff.New(c)
+	if err != nil {
+		t.Fatalf("backoff.New: got error %v want nil", err)
+	}
+	return r
+}
+
+// end lets calls end so, each after its turn.
+func end(ctx context.Context, t testing.TB, r *backoff.Responsive, outcomes ...backoff.Outcome) {
+	t.Helper()
+	for _, o := range outcomes {
+		p, err := r.Wait(ctx)
+		if err != nil {
+			t.Errorf("Wait: got error %v want nil", err)
+		}
+		p.Finish(o)
+	}
+}
+
+// everything returns the options with which everything is reported, of a process that is busy.
+func everything() []otelthrottle.Option {
+	return append(detailed(), otelthrottle.WithProcess(busy()), otelthrottle.WithObjective(0.9995, time.Second))
+}
+
+// detailed returns the options with which all of throttles and breakers is reported.
+func detailed() []otelthrottle.Option {
+	return []otelthrottle.Option{otelthrottle.WithBreakerDetail(8)}
+}
+
+// busy is the state of a process whose requests wait for a processor.
+func busy() throttle.ProcessorStats {
+	s := throttle.ProcessorStats{
+		Wait: 50 * time.Millisecond, Aim: 20 * time.Millisecond, Runnable: 12, Processors: 4, Share: 0.25,
+	}
+	s.Probabilities[throttle.Medium], s.Probabilities[throttle.Low] = 0.125, 1
+	return s
+}
+
+// breaker returns a manager that the adapter watches. Nothing runs by itself: the test makes its rounds.
+func (l *lab) breaker(t testing.TB, c breaker.Config) *breaker.Manager {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "webhooks"
+	}
+	if c.StoreTimeout == 0 {
+		c.StoreTimeout = time.Minute // a busy machine may need longer than the default
+	}
+	c.Hooks.Created, c.Hooks.Closed = l.tel.BreakerHooks().Created, l.tel.BreakerHooks().Closed
+	if c.Hooks.Shed == nil {
+		c.Hooks.Shed = l.tel.BreakerHooks().Shed
+	}
+	m, err := breaker.New(c)
+	if err != nil {
+		t.Fatalf("breaker.New: got error %v want nil", err)
+	}
+	return m
+}
+
+func disable(t testing.TB, m *breaker.Manager, k breaker.Key) {
+	t.Helper()
+	if err := m.Disable(context.Background(), k); err != nil {
+		t.Fatalf("Disable: got error %v want nil", err)
+	}
+}
+
+// admit makes a call that must be let through.
+func admit(t testing.TB, m *breaker.Manager, k breaker.Key) {
+	t.Helper()
+	if err := m.CanExecute(context.Background(), k); err != nil {
+		t.Fatalf("CanExecute(%v): got error %v want nil", k, err)
+	}
+}
+
+// doubtfulStore is a store that is not in memory, as far as limiters know, and that fails as the test says.
+type doubtfulStore struct {
+	store.Store
+	fails func() error
+}
+
+// newDoubtfulStore returns a store that fails with err, or works if that is nil.
+func newDoubtfulStore(err error) *doubtfulStore {
+	return &doubtfulStore{Store: bucket.NewMemoryStore(), fails: func() error { return err }}
+}
+
+func (s *doubtfulStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	if err := s.fails(); err != nil {
+		return bucket.Decision{}, err
+	}
+	return s.Store.Take(ctx, r)
+}
+
+// limiter returns a limiter that the adapter watches, beside the hooks in c. By default it is called geocoder and grants ten a minute.
+func (l *lab) limiter(t testing.TB, c bucket.Config) *bucket.Limiter {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "geocoder"
+	}
+	if c.Limit == (bucket.Limit{}) {
+		c.Limit = bucket.Limit{Capacity: 10, Period: time.Minute, Algorithm: bucket.Continuous}
+	}
+	if c.StoreTimeout == 0 {
+		c.StoreTimeout = time.Minute // the test machine may stop for longer than the default
+	}
+	c.Hooks = bucket.JoinHooks(l.tel.BucketHooks(), c.Hooks)
+	limiter, err := bucket.New(c)
+	if err != nil {
+		t.Fatalf("bucket.New: got error %v want nil", err)
+	}
+	return limiter
+}
+
+// take asks for n tokens, one after another, and returns how many of these requests were granted.
+func take(ctx context.Context, t testing.TB, limiter *bucket.Limiter, n int) (granted int) {
+	t.Helper()
+	for range n {
+		d, err := limiter.Decide(ctx, "")
+		if err != nil && !errors.Is(err, bucket.ErrStore) {
+			t.Fatalf("Decide: got error %v want nil", err)
+		}
+		if d.Allowed {
+			granted++
+		}
+	}
+	return granted
 }

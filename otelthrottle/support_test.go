@@ -216,7 +216,6 @@ func (s snapshot) with(part string) float64 {
 	return sum
 }
 
-// positive returns the series that are not 0.
 func (s snapshot) positive() snapshot {
 	some := maps.Clone(s)
 	maps.DeleteFunc(some, func(_ string, value float64) bool { return value == 0 })

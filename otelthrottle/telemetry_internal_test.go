@@ -18,7 +18,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// adapter returns a Telemetry and the reader that collects from it.
 func adapter(t testing.TB, options ...Option) (*Telemetry, *sdkmetric.ManualReader) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()

@@ -68,7 +68,6 @@ func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
 	return nil
 }
 
-// throttleSystem is all throttles.
 type throttleSystem = system[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
 
 // newThrottles returns the throttles, with their metrics. Series have the common attributes too, and the keys of up to groupDetail
@@ -80,19 +79,16 @@ func newThrottles(common []attribute.KeyValue, groupDetail int) *throttleSystem 
 		Data: func(t *throttle.Throttle) *throttleAttributes {
 			return newThrottleAttributes(validName(t.Name()), keys.metricKey(t), common)
 		},
-		Read:  (*throttle.Throttle).Stats,
-		Busy:  hasCallsInFlight,
+		Read: (*throttle.Throttle).Stats,
+		Busy: func(stats *throttle.Stats) bool {
+			return slices.ContainsFunc(stats.Priorities, func(p throttle.PriorityStats) bool { return p.InFlight > 0 })
+		},
 		Add:   addThrottle,
 		Clone: throttleSum.clone,
 	})
 	return &throttleSystem{registry, table[throttleSum]{rows: throttleRows()}, "throttle"}
 }
 
-func hasCallsInFlight(stats *throttle.Stats) bool {
-	return slices.ContainsFunc(stats.Priorities, func(p throttle.PriorityStats) bool { return p.InFlight > 0 })
-}
-
-// throttleSum is the sum of all throttles of one name.
 type throttleSum struct {
 	priorities []prioritySum
 
@@ -119,7 +115,6 @@ func (s throttleSum) clone() throttleSum {
 	return s
 }
 
-// prioritySum is one priority of all throttles of one name.
 type prioritySum struct {
 	throttle.PriorityStats
 	sent float64 // the highest share that an open throttle says it sheds

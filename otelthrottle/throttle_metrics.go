@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// throttleRows returns the metrics of throttles.
 func throttleRows() []row[throttleSum] {
 	return slices.Concat(callRows(), stateRows(), loadRows(), tenantRows(), slowRows())
 }
@@ -26,12 +25,10 @@ func each(read func(s *prioritySum, to *output, word string)) func(*throttleSum,
 	}
 }
 
-// perPriority returns a row with a series for each priority.
 func perPriority(k kind, name, unit, help string, read func(s *prioritySum, to *output, word string)) row[throttleSum] {
 	return row[throttleSum]{kind: k, name: name, unit: unit, help: help, keys: byPriority(), read: each(read)}
 }
 
-// callRows returns the metrics of calls.
 func callRows() []row[throttleSum] {
 	return []row[throttleSum]{
 		{
@@ -101,7 +98,6 @@ func (o *output) totals(totals throttle.Totals, priority string, others ...strin
 	}
 }
 
-// stateRows returns the metrics of decisions and settings.
 func stateRows() []row[throttleSum] {
 	tiered := func(sum *throttleSum) bool { return sum.tiered > 0 }
 	return []row[throttleSum]{
@@ -193,7 +189,6 @@ func loadStates() [4]string {
 	return [...]string{semconv.LoadCalm, semconv.LoadMixed, semconv.LoadOverloaded, semconv.LoadDoubted}
 }
 
-// addLoad adds the load reports of an open throttle.
 func (s *throttleSum) addLoad(stats *throttle.Stats) {
 	if stats.SendsLoad {
 		s.sending++

@@ -100,7 +100,6 @@ func theBreaker() subject  { return subject{breakerName(), "breaker", "Breaker"}
 func theBucket() subject   { return subject{bucketName(), "bucket", "Bucket"} }
 func theBackoff() subject  { return subject{backoffName(), "backoff", "Backoff"} }
 
-// by are the labels of one subject.
 func (s subject) by() []string { return ofJob(s.label) }
 
 // byProcess are those of one in one process: of two processes one may get nothing from its backend, and the sum of
@@ -157,12 +156,10 @@ func named(of subject, p grafana.Panel, expr string) grafana.Panel {
 	return p
 }
 
-// panelOf returns a panel with what every panel has.
 func panelOf(title string, width int, unit, noValue string) grafana.Panel {
 	return grafana.Panel{Title: title, Width: width, Unit: unit, NoValue: noValue}
 }
 
-// ratioPanel returns a panel of shares.
 func ratioPanel(title string, width int, noValue string) grafana.Panel {
 	return grafana.Panel{Title: title, Width: width, Unit: "percentunit", Ratio: true, NoValue: noValue}
 }

@@ -33,7 +33,6 @@ func rules() []rule {
 		{"priority-order", every(checkOrder)},
 		{"annotation-marks", checkAnnotations},
 		{"stat-worst", every(checkWorst)},
-		{"quantile-color", every(checkQuantileColors)},
 	}
 }
 
@@ -49,7 +48,6 @@ func exceptions() map[string][]string {
 	}
 }
 
-// A panel is a panel of a board.
 type panel struct {
 	grafana.Panel
 	open bool // it asks something as soon as the board is opened
@@ -161,7 +159,6 @@ func TestBoards_rulesFindPlanted(t *testing.T) {
 		}},
 		{"annotation-marks", func(d *grafana.Dashboard) { d.Annotations[0].Panels = []string{"Shed"} }},
 		{"stat-worst", asks("Shed", "topk(1, ", "avg(")},
-		{"quantile-color", in("Call duration", func(p *grafana.Panel) { p.Colors[2].Color = bad })},
 	} {
 		d := finish(overview())
 		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })

@@ -37,7 +37,6 @@ func circuitsIn(s breaker.State) string {
 // leaders returns the number of leading processes, by breaker.
 func leaders() string { return sum(leader().ofBreaker(), theBreaker().by()...) }
 
-// breakerShedShare returns the share of the calls that breakers shed.
 func breakerShedShare(by ...string) string {
 	return share(sum(rate(breakerCalls().ofBreaker(isShed())), by...), sum(rate(breakerCalls().ofBreaker()), by...))
 }

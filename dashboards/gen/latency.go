@@ -19,10 +19,6 @@ func slowest(q float64, conditions []matcher, by ...string) string {
 	return highest(quantile(q, conditions, append(theThrottle().by(), by...)...), by...)
 }
 
-func latencyPanels() []grafana.Panel {
-	return append(slowPanels(), latePanels()...)
-}
-
 func slowPanels() []grafana.Panel {
 	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), theThrottle().by()...)
 	sent := sum(rate(calls().selected(isSent())), theThrottle().by()...)
@@ -55,7 +51,6 @@ func openAndLimits() string {
 	return labelReplace(open, "order", "0", "", "") + " or " + byRank(labelReplace(limits, "series", "limit of $1", priority(), "(.+)"))
 }
 
-// limitColors are the colors of open calls and their limits.
 func limitColors() []grafana.Color {
 	all := []grafana.Color{{Series: "open", Color: neutral}}
 	for p := range throttle.Priority(throttle.StandardPriorities) {

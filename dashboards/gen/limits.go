@@ -7,7 +7,6 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
 
-// limits returns the dashboard of token buckets and their stores.
 func limits() grafana.Dashboard {
 	d := newBoard(limitsUID, "Limits")
 	d.Variables = theBucket().variables(bucketRequests(), "token buckets",

@@ -19,7 +19,7 @@ func overview() grafana.Dashboard {
 		{Height: 6, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
 		{Title: "Calls", Height: 10, Panels: callPanels()},
 		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
-		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
+		{Title: "Latency", Height: 10, Collapsed: true, Panels: slices.Concat(slowPanels(), latePanels())},
 		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
 		{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
 		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: slices.Concat(reasonPanels(), decisionPanels(), tenantPanels())},
@@ -37,7 +37,6 @@ func sharePanel(title, noValue, expr string, steps []grafana.Step) grafana.Panel
 	}, expr)
 }
 
-// shedShare returns the share of the offered calls that were shed.
 func shedShare(by ...string) string {
 	return share(sum(rate(calls().selected(isShed())), by...), sum(rate(calls().selected()), by...))
 }

@@ -15,7 +15,6 @@ const (
 	neutral = "text"
 )
 
-// byOutcome returns the colors of series that are named by outcomes.
 func byOutcome() []grafana.Color {
 	return []grafana.Color{
 		{Series: throttle.Accepted.String(), Color: good},

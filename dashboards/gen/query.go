@@ -114,13 +114,11 @@ func selectedOrNone(label, variable string) matcher {
 	return matcher(label + "=~`(${" + variable + ":regex})?`")
 }
 
-// selectedPriority returns the condition for the selected priorities.
 func selectedPriority() matcher { return matches(priority(), "$priority") }
 
 // of selects the series of the selected throttles, with all priorities.
 func (m metric) of(more ...matcher) string { return m.about(theThrottle(), more) }
 
-// selected selects the series of the selected throttles and priorities.
 func (m metric) selected(more ...matcher) string {
 	return m.about(theThrottle(), append(conditions(selectedPriority()), more...))
 }
@@ -129,7 +127,6 @@ func (m metric) ofBreaker(more ...matcher) string { return m.about(theBreaker(),
 func (m metric) ofBucket(more ...matcher) string  { return m.about(theBucket(), more) }
 func (m metric) ofBackoff(more ...matcher) string { return m.about(theBackoff(), more) }
 
-// about selects the series of the selected subjects.
 func (m metric) about(s subject, more []matcher) string {
 	return m.where(append(append(selectedJob(), s.selected()), more...)...)
 }

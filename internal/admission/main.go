@@ -27,7 +27,6 @@ func main() {
 	}
 }
 
-// settings are the flags.
 type settings struct {
 	only        *regexp.Regexp
 	subjects    []string

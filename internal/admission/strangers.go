@@ -57,7 +57,6 @@ func (w *strangers) used() (sum time.Duration) {
 	return sum
 }
 
-// processTime returns the processor time of a process so far.
 func processTime(id int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {

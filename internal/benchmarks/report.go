@@ -135,7 +135,6 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3f %%", min(share*100, 99.999))
 }
 
-// machine describes the machine and the Go version.
 func machine() string {
 	return fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }

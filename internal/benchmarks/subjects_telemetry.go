@@ -25,7 +25,6 @@ func newSDK() sdk {
 	}
 }
 
-// hooks returns the hooks of otelthrottle with these options.
 func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
 	options = append(options, otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
 	tel, err := otelthrottle.New(options...)

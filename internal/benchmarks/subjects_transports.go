@@ -23,7 +23,6 @@ func transports() []*subject {
 // sheddingConfig returns a Config that sheds every call whose probability is above 0.
 func sheddingConfig() throttle.Config { return throttle.Config{Name: "bench", Rand: drawShed} }
 
-// startShedding makes a throttle shed by rejecting its calls.
 func startShedding(t *throttle.Throttle) {
 	for range 100_000 {
 		if call, err := t.Admit(context.Background(), throttle.Medium); err == nil {

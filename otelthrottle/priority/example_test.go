@@ -89,7 +89,6 @@ func Example_threeServices() {
 	// /recommendations is low
 }
 
-// fetch returns the body of a response.
 func fetch(ctx context.Context, client *http.Client, address, baggage string) string {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {

@@ -217,7 +217,6 @@ func (l Link) object() object {
 	}
 }
 
-// panelLink returns the link for a panel or a value.
 func (l Link) panelLink() object {
 	return object{"title": l.Title, "url": l.URL, "targetBlank": l.NewTab}
 }
