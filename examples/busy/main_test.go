@@ -37,15 +37,6 @@ func TestUsage(t *testing.T) {
 	programtest.Explains(t, command, "-addr", "-open", "-handler", "-load", "-seconds")
 }
 
-func TestPortTaken(t *testing.T) {
-	address := programtest.TakenAddress(t)
-	var stdout, stderr strings.Builder
-	code := command(t.Context(), []string{"-addr", address}, &stdout, &stderr)
-	if code != program.Failed || stdout.Len() > 0 || !strings.Contains(stderr.String(), "cannot listen on "+address) {
-		t.Errorf("got code %d, %q and %q want 1 and an error that names %s", code, stdout.String(), stderr.String(), address)
-	}
-}
-
 // TestBothServersAnswer runs the program with its real servers, and has no opinion about how fast they are.
 func TestBothServersAnswer(t *testing.T) {
 	var stdout, stderr strings.Builder

@@ -12,7 +12,6 @@ import (
 //go:embed page
 var files embed.FS
 
-// handler returns the handler of all addresses.
 func (b *busy) handler(listen string) http.Handler {
 	mux := http.NewServeMux()
 	page.Handle(mux, files)

@@ -67,7 +67,6 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return program.Conclude(stderr, "quota", run(ctx, s, stdout, stderr))
 }
 
-// setPolicy is the function of -policy.
 func (s *settings) setPolicy(text string) error {
 	policies := map[string]bucket.FailurePolicy{"open": bucket.FailOpen, "closed": bucket.FailClosed, "share": bucket.LocalShare}
 	policy, ok := policies[text]

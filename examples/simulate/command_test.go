@@ -42,15 +42,6 @@ func TestCommandRepeatsItself(t *testing.T) {
 	}
 }
 
-func TestCommandPrintsTables(t *testing.T) {
-	_, out, _ := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none")
-	for _, want := range []string{"\noutage: ", "\n  none ", "\n  isolation-cold, none ", "goodput %"} {
-		if !strings.Contains("\n"+out, want) {
-			t.Errorf("got\n%s\nwant %q in it", out, want)
-		}
-	}
-}
-
 // TestCommandUsesFlags changes what can be changed, and expects other numbers.
 func TestCommandUsesFlags(t *testing.T) {
 	const base = small + "-scenario outage -policy tiered -format csv "
@@ -157,19 +148,5 @@ func TestCommandInterrupted(t *testing.T) {
 	}
 	if drawn, err := os.ReadFile(path); err != nil || !strings.Contains(string(drawn), "surge · sre") {
 		t.Errorf("got %v, want a plot of what was completed", err)
-	}
-}
-
-func TestCommandInterruptedAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	path := filepath.Join(t.TempDir(), "out.svg")
-	code, out, stderr := simulate(ctx, t, small+"-plot "+path)
-	want := "simulate: no run is complete, so no plot is written\nsimulate: interrupted: the output is of 0 runs out of 2\n"
-	if code != exitInterrupted || out != "" || stderr != want {
-		t.Errorf("got exit code %d, %q and %q, want %d, nothing and %q", code, out, stderr, exitInterrupted, want)
-	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("got %v, want no plot", err)
 	}
 }

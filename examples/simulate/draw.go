@@ -47,7 +47,6 @@ func checkPath(path string) error {
 	return err
 }
 
-// write draws the picture into a file.
 func (p picture) write(path string) error {
 	drawn, err := p.draw()
 	if err != nil {
@@ -103,7 +102,6 @@ func (p picture) drawHead(c draw.Canvas) {
 	}
 }
 
-// legend returns one curve of each name.
 func (p picture) legend() []curve {
 	var found []curve
 	for _, panel := range slices.Concat(p.panels...) {

@@ -1,38 +1,26 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// actAs is the environment variable that makes this test binary run the command, or a part of it.
-const actAs = "SIMULATE_TEST_ACT_AS"
+// actAs is the environment variable that makes this test binary run the command.
+const actAs = "SIMULATE_TEST_ACT_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(actAs) {
-	case "command":
+	if os.Getenv(actAs) != "" {
 		main()
-	case "interruptible":
-		ctx := interruptible()
-		fmt.Println("ready")
-		<-ctx.Done()
-		fmt.Println("stopping")
-		select {} // as a run that does not listen
-	default:
-		os.Exit(m.Run())
+		return // after -list
 	}
+	os.Exit(m.Run())
 }
 
 // itself returns the command as another process, which is this binary: so it has the race detector
@@ -44,11 +32,10 @@ func itself(t *testing.T, args string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
-	cmd.Env = append(os.Environ(), actAs+"=command")
+	cmd.Env = append(os.Environ(), actAs+"=1")
 	return cmd
 }
 
-// ended runs a command to its end.
 func ended(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -111,50 +98,5 @@ func TestBubbles(t *testing.T) {
 		} else if stdout != first {
 			t.Errorf("got\n%s\nand\n%s", first, stdout)
 		}
-	}
-}
-
-// TestInterruptTwice ends a process that does not listen to its context any more.
-func TestInterruptTwice(t *testing.T) {
-	cmd := itself(t, "")
-	cmd.Env = append(cmd.Env, actAs+"=interruptible")
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	out := bufio.NewReader(pipe)
-	expectLine(t, out, "ready\n")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	expectLine(t, out, "stopping\n") // and nothing else: see interruptible
-	over := make(chan error, 1)
-	go func() {
-		_, _ = io.Copy(io.Discard, out)
-		over <- cmd.Wait()
-	}()
-	again := time.NewTicker(10 * time.Millisecond) // until it no longer takes the signal itself, which is soon
-	defer again.Stop()
-	for {
-		select {
-		case err := <-over:
-			status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if !status.Signaled() || status.Signal() != syscall.SIGINT {
-				t.Errorf("got %v, want an end by the signal", err)
-			}
-			return
-		case <-again.C:
-			_ = cmd.Process.Signal(os.Interrupt)
-		}
-	}
-}
-
-func expectLine(t *testing.T, out *bufio.Reader, want string) {
-	t.Helper()
-	if got, err := out.ReadString('\n'); err != nil || got != want {
-		t.Fatalf("got %q, %v, want %q", got, err, want)
 	}
 }

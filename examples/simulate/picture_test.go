@@ -43,25 +43,12 @@ func TestPicture(t *testing.T) {
 
 func TestPictureLeavesOut(t *testing.T) {
 	r := handmade(1) // its second scenario has two cases
-	if got, want := titles(r), "first · good, first · useless"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := unplottable(r.settings.scenarios); !strings.HasPrefix(got, "second: a run has many cases") {
-		t.Errorf("got %q, want a word about second", got)
-	}
-	if got := unplottable(r.settings.scenarios[:1]); got != "" {
-		t.Errorf("got %q, want nothing about first", got)
-	}
-	r.results = r.results[:1] // as after Ctrl-C
-	if got, want := titles(r), "first · good, first · useless (no run)"; got != want {
-		t.Errorf("got %q after one run, want %q", got, want)
-	}
-	if panel := pictureOf(r).panels[0][1]; len(panel.curves) > 0 || len(panel.spans) != 1 {
-		t.Errorf("got %d curves in the panel of a run that was not completed, want none", len(panel.curves))
-	}
-	r.results = nil
-	if got := titles(r); got != "" {
-		t.Errorf("got %q after no run, want nothing", got)
+	for results, want := range map[int]string{
+		4: "first · good, first · useless", 1: "first · good, first · useless (no run)", 0: "", // the last two as after Ctrl-C
+	} {
+		if r.results = r.results[:results]; titles(r) != want {
+			t.Errorf("got %q after %d runs, want %q", titles(r), results, want)
+		}
 	}
 }
 

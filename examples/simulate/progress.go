@@ -38,7 +38,6 @@ func (p *progress) add(runs int) {
 	fmt.Fprintf(p.terminal, clearLine+"%d of %d runs", p.done, p.runs)
 }
 
-// clear clears the line.
 func (p *progress) clear() {
 	if p != nil {
 		fmt.Fprint(p.terminal, clearLine)

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// report has the results of all runs.
 type report struct {
 	settings      settings
 	done, planned int // runs
@@ -42,7 +45,6 @@ func newReport(s settings, runs []run, outcomes []*overload.Outcome) report {
 	return r
 }
 
-// find returns the result of a scenario and a policy.
 func (r report) find(scenario, policy string) (result, bool) {
 	i := slices.IndexFunc(r.results, func(of result) bool { return of.scenario.Name == scenario && of.policy.Name == policy })
 	if i < 0 {
@@ -77,4 +79,37 @@ func (r report) seeds() string {
 	default:
 		return fmt.Sprintf("%d seeds", most)
 	}
+}
+
+// number returns a figure in CSV, with six digits. A NaN is empty. A time that the run did not reach is inf.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return ""
+	case math.IsInf(x, 0):
+		return "inf"
+	default:
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+}
+
+// writeCSV writes the report as RFC 4180 requires. It has a row per scenario and policy, and four
+// columns per figure.
+func writeCSV(w io.Writer, r report) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	header := []string{"scenario", "policy", "seeds"}
+	for _, name := range overload.FigureNames() {
+		header = append(header, name+"_mean", name+"_deviation", name+"_min", name+"_max")
+	}
+	rows := [][]string{header}
+	for _, of := range r.results {
+		row := []string{of.scenario.Name, of.policy.Name, strconv.Itoa(len(of.Seeds))}
+		for _, name := range overload.FigureNames() {
+			f := of.Figures[name]
+			row = append(row, number(f.Mean), number(f.Deviation), number(f.Min), number(f.Max))
+		}
+		rows = append(rows, row)
+	}
+	return out.WriteAll(rows)
 }

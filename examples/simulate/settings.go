@@ -74,7 +74,6 @@ Examples:
   go run ./examples/simulate -scenario all -policy all -seeds 10 -format csv > all.csv
 `
 
-// list writes the output of -list.
 func list(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "scenario\tfamily\tdescription")
@@ -157,7 +156,6 @@ func newFlags(s *settings) *flag.FlagSet {
 	return flags
 }
 
-// listFlag returns the function of a flag that sets a list.
 func listFlag[T any](to *[]T, parse func(list string) ([]T, error)) func(list string) error {
 	return func(list string) (err error) {
 		*to, err = parse(list)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
 // TestUsageListsFlags compares the usage with the flags that there are.
@@ -26,28 +24,6 @@ func TestUsageListsFlags(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q in the usage, want %q", got, want)
-	}
-}
-
-func TestListHasAll(t *testing.T) {
-	var lines []string
-	for _, s := range overload.Scenarios() {
-		lines = append(lines, s.Name+" +"+s.Family+" +"+regexp.QuoteMeta(s.Title))
-	}
-	for _, p := range overload.Policies() {
-		lines = append(lines, p.Name+" +"+regexp.QuoteMeta(p.Title))
-	}
-	for _, r := range overload.RetryRules() {
-		lines = append(lines, r.Name+" +"+regexp.QuoteMeta(r.Title))
-	}
-	var out strings.Builder
-	if err := list(&out); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range lines {
-		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out.String()) {
-			t.Errorf("got no line like %s", line)
-		}
 	}
 }
 

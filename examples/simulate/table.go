@@ -43,7 +43,6 @@ recover: after the disturbance, until 99 % are admitted and 97 % succeed. false 
 `
 }
 
-// column is one figure in the table.
 type column struct {
 	figure string // its name in overload.FigureNames
 	header string
@@ -52,7 +51,6 @@ type column struct {
 	worst  bool
 }
 
-// columns returns the columns of some figures.
 func columns(figures ...string) []column {
 	all := []column{
 		{"goodput", "goodput %", 100, 1, false},

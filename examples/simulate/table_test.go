@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
@@ -50,21 +49,6 @@ func TestTable(t *testing.T) {
 	} {
 		if got := table(t, handmade(7)); !strings.Contains(got, want) {
 			t.Errorf("one seed: got\n%s\nwant in it %q", got, want)
-		}
-	}
-}
-
-// TestTableIsNarrow fills every cell with what is about the longest that can come.
-func TestTableIsNarrow(t *testing.T) {
-	r := handmade(1, 2, 3)
-	r.results[0].policy.Name = "failsafe-prio"
-	for name := range r.results[0].Figures {
-		r.results[0].Figures[name] = overload.Figure{Mean: 1, Deviation: 0.123456}
-	}
-	r.results[0].Figures["time_to_recover"] = overload.Figure{Mean: 123.4, Deviation: 12.3}
-	for line := range strings.Lines(table(t, r)) {
-		if got := utf8.RuneCountInString(line); got > 160 {
-			t.Errorf("got a line of %d letters, want 160 at most: %s", got, line)
 		}
 	}
 }

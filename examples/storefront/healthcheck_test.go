@@ -13,20 +13,6 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-func TestDialAddress(t *testing.T) {
-	for _, tt := range []struct{ listen, want string }{
-		{"0.0.0.0:8080", "localhost:8080"},
-		{":8080", "localhost:8080"},
-		{"[::]:8080", "localhost:8080"},
-		{"[::1]:80", "[::1]:80"},
-		{"shop.example.com:8080", "shop.example.com:8080"},
-	} {
-		if got := dialAddress(tt.listen); got != tt.want {
-			t.Errorf("dialAddress(%q): got %q want %q", tt.listen, got, tt.want)
-		}
-	}
-}
-
 // check runs the command with -healthcheck against a server, and returns its exit code and error text.
 func check(t *testing.T, server *httptest.Server) (code int, said string) {
 	t.Helper()

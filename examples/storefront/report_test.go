@@ -37,7 +37,6 @@ func output(t *testing.T, flags string, duration time.Duration) string {
 	return out.String()
 }
 
-// figure returns the number after a label in the summary.
 func figure(t *testing.T, text, label string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^  ` + label + ` +([0-9.]+) %`).FindStringSubmatch(text)
@@ -132,18 +131,6 @@ func TestABrownoutComesAgainUntilTheVisitorTakesOver(t *testing.T) {
 			t.Error("the scenario goes on want it ended by the visitor")
 		}
 	})
-}
-
-func TestASummaryOfTheLastPartDoesNotClaimTheWhole(t *testing.T) {
-	for seconds, since := range map[int]bool{maxSummary - 1: true, maxSummary: false} {
-		var out strings.Builder
-		r := newReport(&out, settingsOf(t, "-scenario tour"))
-		r.disturbed, r.rows = true, make([]shop.Sample, seconds)
-		r.summarize(shop.Calm())
-		if got := strings.Contains(out.String(), "since the tour began"); got != since {
-			t.Errorf("%d rows: got since the tour began: %v want %v\n%s", seconds, got, since, out.String())
-		}
-	}
 }
 
 type broken struct{}

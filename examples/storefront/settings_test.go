@@ -50,16 +50,3 @@ func TestParseRefuses(t *testing.T) {
 		})
 	}
 }
-
-func TestUsageListsEveryFlagAndScenario(t *testing.T) {
-	for _, word := range []string{"-listen", "-open", "-healthcheck", "-duration", "-load", "-capacity", "-policy", "-scenario", "none"} {
-		if !strings.Contains(usage, word) {
-			t.Errorf("usage: got nothing about %s", word)
-		}
-	}
-	for _, sc := range scenarios() {
-		if !strings.Contains(usage, "  "+sc.name+" ") {
-			t.Errorf("usage: got nothing about the scenario %s", sc.name)
-		}
-	}
-}

@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/spillway-go/spillway/examples/internal/page"
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/statusz"
@@ -64,4 +70,38 @@ func (f *storefront) closeStreams() {
 
 func (f *storefront) close(ctx context.Context) error {
 	return errors.Join(f.shop.Close(), f.telemetry.shutdown(ctx))
+}
+
+const (
+	// samplePeriod is the time between two samples.
+	samplePeriod = 250 * time.Millisecond
+	// smoothing is the span of a sample. With a shorter span the rates would jump.
+	smoothing = time.Second
+)
+
+// publish sends a sample per period to the page, until ctx ends.
+func publish(ctx context.Context, st *page.Stream, m *shop.Meter) {
+	_ = program.Every(ctx, samplePeriod, 0, func(time.Duration) error { // the error is always nil
+		st.Publish(m.Read())
+		return nil
+	})
+}
+
+//go:embed page
+var files embed.FS
+
+// handler returns the handler of all addresses. Only the page and /healthz are served under any
+// host name.
+func (f *storefront) handler(listen string) http.Handler {
+	mux := http.NewServeMux()
+	page.Handle(mux, files)
+	mux.Handle("GET /stream", page.KnownHost(listen, f.stream))
+	mux.Handle("POST /control", page.KnownHost(listen, page.SameOrigin(&control{f.scenario})))
+	mux.Handle("POST /alerts", page.KnownHost(listen, page.SameOrigin(f.alerts)))
+	mux.Handle("GET /metrics", page.KnownHost(listen, promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})))
+	mux.Handle("/debug/throttle", page.KnownHost(listen, f.status))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok\n") // fails if the client has disconnected
+	})
+	return page.WithHeaders(mux)
 }

@@ -109,11 +109,3 @@ func TestStreamLimitsItsViewers(t *testing.T) {
 	}
 	refused("after the end")
 }
-
-func TestStreamAnswersHeadAtOnce(t *testing.T) {
-	recorder := httptest.NewRecorder()
-	NewStream().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/stream", nil))
-	if recorder.Code != http.StatusOK || recorder.Body.Len() > 0 {
-		t.Errorf("HEAD: got status %d and %q want 200 and nothing", recorder.Code, recorder.Body)
-	}
-}

@@ -34,33 +34,6 @@ func TestWithoutAThrottleTheClosedFormHolds(t *testing.T) {
 	}
 }
 
-func TestRandomBurstsAreServed(t *testing.T) {
-	for b, most := range map[Backend]float64{Blind: 0, Aware: 0.001, Queue: 0} {
-		s := steady(length(3*time.Minute), mix(usualLoad))
-		s.Backend = b
-		series := play(t, s, policy(t, "none"), 1, Options{}).Series
-		offered, succeeded := 0.0, 0.0
-		for _, second := range series {
-			offered += second.Offered.sum()
-			succeeded += second.Succeeded.sum()
-		}
-		if rejected := 1 - succeeded/offered; rejected > most {
-			t.Errorf("backend %d rejected %.5f of a load of 80 %%, want %v at most", b, rejected, most)
-		}
-	}
-}
-
-func TestABackendRecoversAtOnce(t *testing.T) {
-	for _, load := range []float64{5, 50, 500} {
-		s := row("over", "", fmt.Sprintf("60; 5! load=%v; 180", load))[0]
-		s = shortened(s, 5)
-		f := play(t, s, policy(t, "none"), 1, fewer()).Figures
-		if f.TimeToRecover > 0.25 {
-			t.Errorf("after %v times the load the backend took %v s to recover, want a quarter at most", load, f.TimeToRecover)
-		}
-	}
-}
-
 func TestAnAwareBackendServesHigherPrioritiesFirst(t *testing.T) {
 	s := steady(time.Minute, mix(2))
 	s.Backend, s.Cases[0].Phases[0].Disturbed = Aware, true
@@ -96,18 +69,5 @@ func TestCertainRejections(t *testing.T) {
 	}
 	if full, failed := outcomes(4, Options{}); full > 0 || failed < 2800 {
 		t.Errorf("no rejection is certain: got %d calls that say full, %d that fail, want 0, about 3000", full, failed)
-	}
-}
-
-// TestOthersDoNotAskWhatARejectionSays plays the policies for which all rejections are alike.
-func TestOthersDoNotAskWhatARejectionSays(t *testing.T) {
-	s := shortened(scenario(t, "over5"), 30)
-	for _, name := range []string{"sre", "tiered-v1", "adaptive", "gobreaker"} {
-		p := policy(t, name)
-		p.Retry = "budget"
-		doubtful, certain := play(t, s, p, 1, Options{Clients: 10}), play(t, s, p, 1, Options{Clients: 10, Certain: true})
-		if bits(doubtful) != bits(certain) {
-			t.Errorf("%s: got %+v, want %+v", name, certain.Figures, doubtful.Figures)
-		}
 	}
 }

@@ -26,25 +26,6 @@ func repeat(n int, e entry) []entry {
 	return all
 }
 
-func TestTimeToShed(t *testing.T) {
-	tests := []struct {
-		name string
-		when []entry
-		want float64
-	}{
-		{"at once", repeat(3, quarter(0.5, 0)), 0.25},
-		{"a tenth is enough", append(repeat(7, quarter(0.91, 0)), quarter(0.9, 0)), 2},
-		{"quiet times do not count", append(repeat(3, entry{}), quarter(0, 0)), 1},
-		{"never", repeat(9, quarter(0.95, 0)), math.Inf(1)},
-		{"nothing", nil, math.Inf(1)},
-	}
-	for _, tt := range tests {
-		if got := timeToShed(tt.when); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestTimeToRecover(t *testing.T) {
 	well, shedding, failing := quarter(1, 1), quarter(0.9, 0.9), quarter(1, 0.9)
 	tests := []struct {
@@ -64,26 +45,6 @@ func TestTimeToRecover(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := timeToRecover(tt.when); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestFairness(t *testing.T) {
-	tests := []struct {
-		name    string
-		clients []clientCounts
-		want    float64
-	}{
-		{"alike", []clientCounts{{10, 5}, {100, 50}, {2, 1}}, 1},
-		{"one has all", []clientCounts{{10, 10}, {10, 0}, {10, 0}, {10, 0}}, 0.25},
-		{"half and whole", []clientCounts{{10, 5}, {10, 10}}, 0.9},
-		{"the silent do not count", []clientCounts{{10, 5}, {10, 5}, {0, 0}}, 1},
-		{"no clients", nil, math.NaN()},
-		{"nothing succeeded", []clientCounts{{1, 0}, {1, 0}}, math.NaN()},
-	}
-	for _, tt := range tests {
-		if got := fairness(tt.clients); !near(got, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

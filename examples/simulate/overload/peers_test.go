@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -38,17 +37,5 @@ func TestPeersSeededByTime(t *testing.T) {
 				t.Errorf("the same seed: got\n%+v, then\n%+v", one.Figures, again.Figures)
 			}
 		})
-	}
-}
-
-func TestPeersNeedABubble(t *testing.T) {
-	s := shortened(scenario(t, "over2"), 100)
-	_, err := Play(t.Context(), s, policy(t, "aegis"), 1, Options{})
-	if err == nil || !strings.Contains(err.Error(), "policy aegis") || !strings.Contains(err.Error(), "Options.Bubble") {
-		t.Errorf("without a bubble: got %v", err)
-	}
-	_, err = Play(t.Context(), s, policy(t, "aegis"), 1, Options{Bubble: func(func()) {}})
-	if err == nil {
-		t.Error("a bubble that does not call its function: got an outcome")
 	}
 }

@@ -3,7 +3,6 @@ package overload
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -55,16 +54,6 @@ type listener interface {
 type Token struct {
 	Call    throttle.Call
 	Promise any
-}
-
-func (p *Policy) validate() error {
-	if p.New == nil {
-		return fmt.Errorf("overload: New of policy %q is nil: want a function", p.Name)
-	}
-	if _, err := ruleOf(p.Retry); err != nil {
-		return fmt.Errorf("overload: policy %q: %w", p.Name, err)
-	}
-	return nil
 }
 
 // Policies returns every policy: those of Spillway, then those of other libraries.

@@ -52,15 +52,6 @@ func expect(t *testing.T, got, want []event) {
 
 const ms = time.Millisecond
 
-func TestQueueServesInOrder(t *testing.T) {
-	q := newQueue(0.1, 100)
-	q.setRate(0, 100)
-	enqueue(q, 0, 3)
-	expect(t, drain(q, time.Minute), []event{{10 * ms, 0, "served"}, {20 * ms, 1, "served"}, {30 * ms, 2, "served"}})
-	enqueue(q, time.Second, 1) // idle times are not saved up
-	expect(t, drain(q, time.Minute), []event{{1010 * ms, 0, "served"}})
-}
-
 func TestQueueServesCallsThatTimedOut(t *testing.T) {
 	q := newQueue(0.1, 2)
 	q.setRate(0, 2)
@@ -87,17 +78,6 @@ func TestRejectionsDelayTheQueue(t *testing.T) {
 		t.Errorf("fifty rejections cost %v, want the 10 of a tenth of a second", spent)
 	}
 	expect(t, drain(q, time.Minute), []event{{110 * ms, 0, "served"}})
-}
-
-func TestQueueWithoutCapacity(t *testing.T) {
-	q := newQueue(0.1, 100)
-	q.setRate(0, 0)
-	enqueue(q, 0, 2)
-	expect(t, drain(q, time.Minute), []event{{time.Second, 0, "timed out"}, {time.Second, 1, "timed out"}})
-	q.setRate(time.Minute, 100)
-	expect(t, drain(q, 2*time.Minute), []event{
-		{time.Minute + 10*ms, 0, "wasted"}, {time.Minute + 20*ms, 1, "wasted"},
-	})
 }
 
 // TestQueueCallsEndInTime plays a queue with a client that records its calls.

@@ -57,7 +57,6 @@ func newRecord(phases []Phase, clients int, capacity float64) *record {
 	return r
 }
 
-// addPhase sets the capacity and the disturbance of the entries of a phase.
 func (r *record) addPhase(p *Phase, begin time.Duration, capacity float64) {
 	end := begin + p.Length
 	for i := begin / width; i*width < end; i++ {
@@ -171,7 +170,6 @@ type Second struct {
 	Disturbed                    bool
 }
 
-// seriesOf returns the mean of records.
 func seriesOf(records []*record) []Second {
 	var all [][]Second
 	for _, r := range records {
@@ -205,7 +203,6 @@ func meanSeries(all [][]Second) []Second {
 	}
 }
 
-// add adds a share of t.
 func (s *Second) add(t *Second, share float64) {
 	for p := range t.Offered {
 		s.Offered[p] += share * t.Offered[p]

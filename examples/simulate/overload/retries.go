@@ -1,9 +1,18 @@
 package overload
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // retries are the attempts of all clients that are to come.
@@ -20,7 +29,6 @@ type dueRetry struct {
 	offer offer
 }
 
-// newRetries makes the retriers of n clients.
 func newRetries(rule string, n int, e Env, random *rand.Rand) (retries, error) {
 	r := retries{random: random}
 	e.Rand = random.Float64
@@ -64,4 +72,158 @@ func (r *retries) next(until time.Duration) (dueRetry, bool) {
 	d := r.due[0]
 	r.due = r.due[1:]
 	return d, true
+}
+
+const (
+	callAttempts = 3                      // of each rule
+	naiveDelay   = 100 * time.Millisecond // before each retry
+	jitterDelay  = 50 * time.Millisecond  // the longest before the first retry of the rules with random delays
+)
+
+// RetryRule is how clients make a failed call again. All rules make at most three attempts.
+type RetryRule struct {
+	Name  string // as in FindRetryRules
+	Title string // one line that describes it
+	// new makes the retrier of a client. It is nil if calls are not retried.
+	new func(Env) (retrier, error)
+}
+
+// retrier decides for one client which calls are made again.
+type retrier interface {
+	// again decides after an attempt that ended with err: nil, errRejected or throttle.ErrShed. It
+	// returns the delay before the next attempt.
+	again(o *offer, err error) (delay time.Duration, ok bool)
+}
+
+// RetryRules returns every rule.
+func RetryRules() []RetryRule {
+	return []RetryRule{
+		{Name: noRetries, Title: "no retries"},
+		{Name: "naive", Title: "every call that failed, 100 ms later, also if the throttle shed it", new: newNaive},
+		{Name: "a6", Title: "the retry throttling of gRPC: ten tokens per client, at most half of them for retries", new: newTokens},
+		{Name: "aws", Title: "the retry quota of AWS's SDKs since November 2026: 500 tokens per client, 14 for a retry", new: newQuota},
+		{Name: "budget", Title: "Spillway, package retry: 10 % of the accepted calls, one priority lower", new: newBudgeted},
+	}
+}
+
+// noRetries is the name of the first rule, which is that of scenarios and policies without one.
+const noRetries = "none"
+
+// FindRetryRules returns the rules of a comma-separated list of names, or "all". It returns each
+// once, in the order of the list.
+func FindRetryRules(list string) ([]RetryRule, error) {
+	return find("retry rule", list, RetryRules(), namesOfRule)
+}
+
+// ruleOf returns the rule of a name, or of none.
+func ruleOf(name string) (RetryRule, error) {
+	rules := RetryRules()
+	i := slices.IndexFunc(rules, func(r RetryRule) bool { return r.Name == cmp.Or(name, noRetries) })
+	if i < 0 {
+		return RetryRule{}, fmt.Errorf("unknown Retry %q: want one of %s", name, strings.Join(validNames(rules, namesOfRule)[1:], ", "))
+	}
+	return rules[i], nil
+}
+
+// namesOfRule returns the name of a rule, which has no family.
+func namesOfRule(r RetryRule) (name, family string) { return r.Name, "" }
+
+// Policy returns the policy whose clients retry by the rule.
+func (r RetryRule) Policy(p Policy) Policy {
+	p.Name, p.Title, p.Retry = p.Name+"+"+r.Name, p.Title+"; "+r.Title, r.Name
+	return p
+}
+
+type naive struct{}
+
+func newNaive(Env) (retrier, error) { return naive{}, nil }
+
+func (naive) again(o *offer, err error) (time.Duration, bool) {
+	return naiveDelay, err != nil && o.attempt < callAttempts-1
+}
+
+// jitter returns a random delay before the next attempt.
+func jitter(random func() float64, o *offer) time.Duration {
+	return time.Duration(random() * math.Exp2(float64(o.attempt)) * float64(jitterDelay))
+}
+
+// tokens is the rule of gRPC's proposal A6, with maxTokens 10 and tokenRatio 0.1, the values of its
+// example. It does not see calls that a throttle around it sheds.
+type tokens struct {
+	left   float64
+	random func() float64
+}
+
+const (
+	mostTokens = 10
+	tokenRatio = 0.1
+)
+
+func newTokens(e Env) (retrier, error) { return &tokens{mostTokens, e.Rand}, nil }
+
+func (t *tokens) again(o *offer, err error) (time.Duration, bool) {
+	switch {
+	case err == nil:
+		t.left = min(mostTokens, t.left+tokenRatio)
+		return 0, false
+	case errors.Is(err, throttle.ErrShed):
+		return 0, false
+	}
+	t.left = max(0, t.left-1)
+	return jitter(t.random, o), t.left > mostTokens/2 && o.attempt < callAttempts-1
+}
+
+// quota is the rule of AWS's SDKs, for errors that are not throttling. It does not see calls that a
+// throttle around it sheds.
+type quota struct {
+	left   int
+	random func() float64
+}
+
+const (
+	mostQuota = 500
+	retryCost = 14
+)
+
+func newQuota(e Env) (retrier, error) { return &quota{mostQuota, e.Rand}, nil }
+
+func (q *quota) again(o *offer, err error) (time.Duration, bool) {
+	switch {
+	case err == nil && o.attempt > 0:
+		q.left = min(mostQuota, q.left+retryCost) // a retry that succeeds costs nothing
+		return 0, false
+	case err == nil:
+		q.left = min(mostQuota, q.left+1)
+		return 0, false
+	case errors.Is(err, throttle.ErrShed) || o.attempt >= callAttempts-1 || q.left < retryCost:
+		return 0, false
+	}
+	q.left -= retryCost
+	return jitter(q.random, o), true
+}
+
+// budgeted is the real Retrier of package retry.
+type budgeted struct {
+	retrier *retry.Retrier
+	first   retry.Run // of the call that ends, until its first retry
+}
+
+func newBudgeted(e Env) (retrier, error) {
+	r, err := retry.New(retry.Config{Name: "backend", Attempts: callAttempts, Now: e.Now, Rand: e.Rand})
+	return &budgeted{retrier: r}, err
+}
+
+func (b *budgeted) again(o *offer, err error) (time.Duration, bool) {
+	run := o.run
+	if run == nil {
+		b.first = b.retrier.Begin(context.Background(), o.priority)
+		run = &b.first
+	}
+	delay, ok := run.Decide(retry.Result{Err: err})
+	if ok && o.run == nil {
+		kept := b.first
+		o.run = &kept
+	}
+	o.lower = run.Priority() - o.priority
+	return delay, ok
 }

@@ -90,7 +90,6 @@ func mixOf(name string, load float64) Tiers {
 // change changes a scenario that a script has made.
 type change func(*Scenario)
 
-// family sets the family of scenarios.
 func family(name string, all ...[]Scenario) []Scenario {
 	members := slices.Concat(all...)
 	for i := range members {

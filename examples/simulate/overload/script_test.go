@@ -19,13 +19,3 @@ func TestPhasesOf(t *testing.T) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
-
-// TestIsolationLate: only the priority that fails makes calls at first.
-func TestIsolationLate(t *testing.T) {
-	c := scenario(t, "isolation-late").Cases[0]
-	for i, want := range []Tiers{{throttle.High: 0.1}, {throttle.High: 0.1, throttle.Low: 0.1}} {
-		if p := c.Phases[i]; p.Load != want || p.Failing != (Tiers{throttle.High: 0.3}) {
-			t.Errorf("phase %d: got %+v want load %v, of which High fails", i, p, want)
-		}
-	}
-}

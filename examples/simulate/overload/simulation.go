@@ -49,7 +49,7 @@ func (r *runner) play(ctx context.Context, c *Case) (*record, error) {
 func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	capacity := r.scenario.Capacity
 	sim := &simulation{
-		clock:   newClock(r.policy.RealClock),
+		clock:   &clock{real: r.policy.RealClock, began: time.Unix(0, 0)},
 		full:    r.options.full(),
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
@@ -242,10 +242,6 @@ type clock struct {
 	real  bool
 	at    time.Duration // since the case began
 	began time.Time
-}
-
-func newClock(bubble bool) *clock {
-	return &clock{real: bubble, began: time.Unix(0, 0)}
 }
 
 func (c *clock) now() time.Time {

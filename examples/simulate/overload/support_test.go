@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// steady is a scenario of one phase.
 func steady(length time.Duration, load Tiers) Scenario {
 	s := row("steady", "", "1")[0]
 	s.Cases[0].Phases[0].Length, s.Cases[0].Phases[0].Load = length, load
@@ -32,7 +31,6 @@ func shortened(s Scenario, by time.Duration) Scenario {
 	return s
 }
 
-// scenario returns one scenario by its name.
 func scenario(t *testing.T, name string) Scenario {
 	t.Helper()
 	found, err := FindScenarios(name)
@@ -42,7 +40,6 @@ func scenario(t *testing.T, name string) Scenario {
 	return found[0]
 }
 
-// policy returns one policy by its name.
 func policy(t *testing.T, name string) Policy {
 	t.Helper()
 	found, err := FindPolicies(name)
@@ -70,14 +67,6 @@ func fewer() Options {
 		return Options{Capacity: usualCapacity / 5}
 	}
 	return Options{}
-}
-
-// length returns a third of a time if tests are to be short, and all of it otherwise.
-func length(full time.Duration) time.Duration {
-	if testing.Short() {
-		return full / 3
-	}
-	return full
 }
 
 // near reports whether two numbers differ by a rounding error, or are both no number.

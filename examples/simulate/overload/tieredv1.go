@@ -128,7 +128,6 @@ type windowV1 struct {
 	ever         countsV1
 }
 
-// slot returns the bucket of a number.
 func (w *windowV1) slot(number int) *tiersV1 {
 	return &w.buckets[(number+len(w.buckets))%len(w.buckets)]
 }

@@ -26,7 +26,6 @@ type traffic struct {
 	tenants *tenantMix
 }
 
-// offer is a call that a client offers to its throttle.
 type offer struct {
 	at       time.Duration // of the first attempt
 	client   int
@@ -82,7 +81,6 @@ func (t *traffic) next(left time.Duration) (time.Duration, bool) {
 	return time.Duration(min(wait, float64(left))), wait < float64(left)
 }
 
-// call returns a random call.
 func (t *traffic) call() offer {
 	o := offer{}
 	for mix := t.random.Float64(); o.priority < throttle.Low && mix >= t.upTo[o.priority]; {

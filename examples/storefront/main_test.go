@@ -84,17 +84,6 @@ func follow(t *testing.T, client *http.Client, url string) *bufio.Reader {
 	return bufio.NewReader(response.Body)
 }
 
-func TestPortTaken(t *testing.T) {
-	address := programtest.TakenAddress(t)
-	var out, complaints strings.Builder
-	c := command{settings: settings{listen: address}, stdout: &out, stderr: &complaints, getenv: nothing}
-	code := c.run(t.Context())
-	if code != program.Failed || out.Len() > 0 || !strings.Contains(complaints.String(), "cannot listen on "+address) ||
-		!strings.Contains(complaints.String(), "-listen") {
-		t.Errorf("run: got code %d, %q and %q want 1 and a word about %s and -listen", code, out.String(), complaints.String(), address)
-	}
-}
-
 // TestDurationEndsTheRun with exit code 0, also if no collector listens at the endpoint of the traces.
 func TestDurationEndsTheRun(t *testing.T) {
 	unused, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,9 +1,6 @@
 package overload
 
 import (
-	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -74,17 +71,6 @@ func TestRetryRules(t *testing.T) {
 	}
 }
 
-// TestQuotaIsGivenBack: a retry that succeeds costs nothing.
-func TestQuotaIsGivenBack(t *testing.T) {
-	r := newRetrier(t, "aws")
-	for range 100 {
-		if _, ok := r.again(&offer{}, errRejected); !ok {
-			t.Fatal("no retry")
-		}
-		r.again(&offer{attempt: 1}, nil)
-	}
-}
-
 // priorities is a client that rejects nothing and records the priorities.
 type priorities struct{ asked []throttle.Priority }
 
@@ -151,44 +137,3 @@ func TestARuleOfThePolicyReplacesThatOfTheScenario(t *testing.T) {
 		t.Errorf("got %+v want %+v", naive.Figures, own.Figures)
 	}
 }
-
-func TestUnknownRetryRules(t *testing.T) {
-	s, p := steady(time.Second, mix(1)), policy(t, "none")
-	s.Retry = "all"
-	_, bad := Play(t.Context(), s, p, 1, Options{})
-	s.Retry, p.Retry = "", "twice"
-	_, bad2 := Play(t.Context(), s, p, 1, Options{})
-	for _, err := range []error{bad, bad2} {
-		if err == nil || !strings.Contains(err.Error(), "want one of none, naive, a6, aws, budget") {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
-func TestRetriesAreMadeInOrder(t *testing.T) {
-	r := retries{rules: []retrier{delays{}}}
-	for n, at := range []time.Duration{300 * ms, 100 * ms, 200 * ms, 100 * ms} {
-		r.ended(offer{lower: throttle.Priority(n)}, nil, at)
-	}
-	var times []time.Duration
-	for {
-		d, ok := r.next(250 * ms)
-		if !ok {
-			break
-		}
-		if times = append(times, d.at); d.offer.attempt != 1 {
-			t.Errorf("got attempt %d", d.offer.attempt)
-		}
-	}
-	if !slices.Equal(times, []time.Duration{100 * ms, 100 * ms, 200 * ms}) {
-		t.Errorf("got %v", times)
-	}
-	if _, ok := r.next(math.MaxInt64); !ok {
-		t.Error("the last one was lost")
-	}
-}
-
-// delays retries every call at once.
-type delays struct{}
-
-func (delays) again(*offer, error) (time.Duration, bool) { return 0, true }
