@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +29,7 @@ func ours() []*subject {
 		{"spillway, Tiered", tiered()},
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
-		{"spillway, in HTTP and gRPC", transports()},
+		{"spillway, in HTTP and gRPC", slices.Concat(httpClients(), httpServers(), grpcClients(), grpcServers())},
 		{"spillway, breaker", breakers()},
 		{"spillway, bucket", buckets()},
 		{"spillway, backoff", backoffs()},

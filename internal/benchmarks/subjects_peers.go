@@ -25,120 +25,84 @@ var errShed = errors.New("shed")
 func peers() []*subject {
 	logx.Disable()
 	stat.SetReporter(nil)
-	subjects := []*subject{
-		failsafeAllowed(), failsafeExecutor(), gobreakerAllowed(), goZeroAllowed(), aegisAllowed(), rateAllowed(),
-		failsafeShed(), gobreakerShed(), goZeroShed(), aegisShed(),
-	}
+	subjects := append(allowedByPeers(), shedByPeers()...)
 	for _, s := range subjects {
 		s.group = "peers"
 	}
 	return subjects
 }
 
-// refused says that an operation was shed.
-func refused(err error) bool { return err != nil }
-
-// through makes a call that ends well through failsafe-go's throttler, without its executor.
-func through(t adaptivethrottler.AdaptiveThrottler[any]) func() error {
+// allowedByPeers returns calls that end well. That of x/time does not learn how they end.
+func allowedByPeers() []*subject {
 	ctx := context.Background()
-	return func() error {
-		if !t.TryAcquirePermit() {
-			return errShed
-		}
-		err := noop(ctx)
-		t.RecordSuccess()
-		return err
-	}
-}
-
-func failsafeAllowed() *subject {
-	return &subject{name: "failsafe-go throttler, direct", op: through(adaptivethrottler.NewWithDefaults[any]()), pair: true}
-}
-
-func failsafeShed() *subject {
-	t := adaptivethrottler.NewBuilder[any]().WithMaxRejectionRate(1).Build()
-	return &subject{
-		name: "failsafe-go throttler, direct, shed", good: refused, least: 0.99,
-		prepare: func() { times(100, t.RecordFailure) },
-		op: func() error {
-			err := t.AcquirePermit()
-			if err == nil {
-				t.RecordFailure()
+	throttler, executor := adaptivethrottler.NewWithDefaults[any](), failsafe.With[any](adaptivethrottler.NewWithDefaults[any]())
+	goBreaker := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench"})
+	goZero, aegis := breaker.NewBreaker(breaker.WithName("bench")), sre.NewBreaker()
+	limiter := rate.NewLimiter(unlimited, unlimited)
+	return []*subject{
+		{name: "failsafe-go throttler, direct", pair: true, op: func() error { // without its executor
+			if !throttler.TryAcquirePermit() {
+				return errShed
 			}
+			err := noop(ctx)
+			throttler.RecordSuccess()
 			return err
+		}},
+		{name: "failsafe-go throttler, executor", op: func() error { return executor.Run(noopPlain) }},
+		{name: "gobreaker", pair: true, op: func() error {
+			_, err := goBreaker.Execute(noopAny)
+			return err
+		}},
+		{name: "go-zero breaker", pair: true, op: func() error { return goZero.Do(noopPlain) }},
+		{name: "aegis sre", pair: true, op: func() error {
+			if err := aegis.Allow(); err != nil {
+				return err
+			}
+			err := noop(ctx)
+			aegis.MarkSuccess()
+			return err
+		}},
+		{name: "x/time rate", pair: true, op: func() error {
+			if !limiter.Allow() {
+				return errShed
+			}
+			return noop(ctx)
+		}},
+	}
+}
+
+// shedByPeers returns calls that are shed, because all others have failed.
+func shedByPeers() []*subject {
+	throttler := adaptivethrottler.NewBuilder[any]().WithMaxRejectionRate(1).Build()
+	goBreaker := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench", Timeout: time.Hour})
+	goZero, aegis := breaker.NewBreaker(breaker.WithName("bench")), sre.NewBreaker()
+	viaGoBreaker := func() error {
+		_, err := goBreaker.Execute(func() (any, error) { return nil, context.DeadlineExceeded })
+		return err
+	}
+	viaGoZero := func() error { return goZero.Do(func() error { return context.DeadlineExceeded }) }
+	refused := func(err error) bool { return err != nil }
+	times(10, func() { _ = viaGoBreaker() })
+	return []*subject{
+		{
+			name: "failsafe-go throttler, direct, shed", good: refused, least: 0.99,
+			prepare: func() { times(100, throttler.RecordFailure) },
+			op: func() error {
+				err := throttler.AcquirePermit()
+				if err == nil {
+					throttler.RecordFailure()
+				}
+				return err
+			},
 		},
+		{name: "gobreaker, shed", op: viaGoBreaker, good: func(err error) bool { return errors.Is(err, gobreaker.ErrOpenState) }},
+		{
+			name: "go-zero breaker, shed", op: viaGoZero, least: 0.97,
+			prepare: func() { times(100, func() { _ = viaGoZero() }) },
+			good:    func(err error) bool { return errors.Is(err, breaker.ErrServiceUnavailable) },
+		},
+		{name: "aegis sre, shed", op: aegis.Allow, good: refused, least: 0.99, prepare: func() { times(100, aegis.MarkFailed) }},
 	}
-}
-
-func failsafeExecutor() *subject {
-	executor := failsafe.With[any](adaptivethrottler.NewWithDefaults[any]())
-	return &subject{name: "failsafe-go throttler, executor", op: func() error { return executor.Run(noopPlain) }}
-}
-
-func gobreakerAllowed() *subject {
-	cb := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench"})
-	return &subject{name: "gobreaker", pair: true, op: func() error {
-		_, err := cb.Execute(noopAny)
-		return err
-	}}
-}
-
-func gobreakerShed() *subject {
-	cb := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench", Timeout: time.Hour})
-	run := func() (any, error) { return nil, context.DeadlineExceeded }
-	op := func() error {
-		_, err := cb.Execute(run)
-		return err
-	}
-	times(10, func() { _ = op() })
-	return &subject{name: "gobreaker, shed", op: op, good: func(err error) bool { return errors.Is(err, gobreaker.ErrOpenState) }}
-}
-
-func goZeroAllowed() *subject {
-	b := breaker.NewBreaker(breaker.WithName("bench"))
-	return &subject{name: "go-zero breaker", op: func() error { return b.Do(noopPlain) }, pair: true}
-}
-
-func goZeroShed() *subject {
-	b := breaker.NewBreaker(breaker.WithName("bench"))
-	op := func() error { return b.Do(func() error { return context.DeadlineExceeded }) }
-	return &subject{
-		name: "go-zero breaker, shed", op: op, least: 0.97,
-		prepare: func() { times(100, func() { _ = op() }) },
-		good:    func(err error) bool { return errors.Is(err, breaker.ErrServiceUnavailable) },
-	}
-}
-
-func aegisAllowed() *subject {
-	ctx := context.Background()
-	b := sre.NewBreaker()
-	return &subject{name: "aegis sre", pair: true, op: func() error {
-		if err := b.Allow(); err != nil {
-			return err
-		}
-		err := noop(ctx)
-		b.MarkSuccess()
-		return err
-	}}
-}
-
-func aegisShed() *subject {
-	b := sre.NewBreaker()
-	return &subject{
-		name: "aegis sre, shed", op: b.Allow, good: refused, least: 0.99,
-		prepare: func() { times(100, b.MarkFailed) },
-	}
-}
-
-// rateAllowed makes calls through x/time's token bucket, which learns nothing from how they end.
-func rateAllowed() *subject {
-	ctx, l := context.Background(), rate.NewLimiter(unlimited, unlimited)
-	return &subject{name: "x/time rate", pair: true, op: func() error {
-		if !l.Allow() {
-			return errShed
-		}
-		return noop(ctx)
-	}}
 }
 
 func times(n int, f func()) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 
 	"google.golang.org/grpc"
 
@@ -15,10 +14,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
-
-func transports() []*subject {
-	return slices.Concat(httpClients(), httpServers(), grpcClients(), grpcServers())
-}
 
 // sheddingConfig returns a Config that sheds every call whose probability is above 0.
 func sheddingConfig() throttle.Config { return throttle.Config{Name: "bench", Rand: drawShed} }

@@ -39,7 +39,7 @@ var errRejected = throttle.MarkRejected(errors.New("rejected by the backend"))
 // because a bubble always begins at the same time.
 func randomDelay(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
 
-// peer is a client of another library. end gets what admit returned.
+// peer is a client of another library, or a simple one. end gets what admit returned.
 type peer struct {
 	admit func(throttle.Priority) (promise any, ok bool)
 	end   func(promise any, accepted bool)

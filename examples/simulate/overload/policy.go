@@ -70,7 +70,7 @@ func FindPolicies(list string) ([]Policy, error) {
 // ours returns the policy without a throttle, and those of Spillway.
 func ours() []Policy {
 	return []Policy{
-		{Name: "none", Title: "no throttle", New: func(Env) (Client, error) { return unthrottled{}, nil }},
+		{Name: "none", Title: "no throttle", New: newUnthrottled},
 		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE, plain)},
 		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered, plain)},
 		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: spillway(throttle.Tiered, listening)},
@@ -80,11 +80,9 @@ func ours() []Policy {
 	}
 }
 
-type unthrottled struct{}
-
-func (unthrottled) Admit(throttle.Priority) (Token, bool) { return Token{}, true }
-
-func (unthrottled) End(Token, throttle.Outcome) {}
+func newUnthrottled(Env) (Client, error) {
+	return peer{func(throttle.Priority) (any, bool) { return nil, true }, func(any, bool) {}}, nil
+}
 
 type throttled struct {
 	throttle *throttle.Throttle
@@ -120,24 +118,15 @@ type listeningClient struct{ throttled }
 
 func (c listeningClient) Receive(r throttle.LoadReport) { c.throttle.ReceiveLoad(r) }
 
-// adaptiveClient is a client whose throttler ignores priorities.
-type adaptiveClient struct {
-	throttler *adaptive.Throttler
-}
-
+// newAdaptive makes a client whose throttler ignores priorities.
 func newAdaptive(e Env) (Client, error) {
 	const defaultDuration = 30 * time.Second
 	t, err := adaptive.New(adaptive.Config{
 		Duration: e.Settings.Window, RatioForAccepts: e.Settings.Ratio, Now: e.Now, Rand: e.Rand,
 		RequestsPadding: e.Settings.MinimumRate * cmp.Or(e.Settings.Window, defaultDuration).Seconds(),
 	})
-	return adaptiveClient{t}, err
-}
-
-func (c adaptiveClient) Admit(throttle.Priority) (Token, bool) {
-	return Token{}, !c.throttler.ShouldThrottle()
-}
-
-func (c adaptiveClient) End(_ Token, o throttle.Outcome) {
-	either(c.throttler.Accepted, c.throttler.Throttled)(nil, o == throttle.Accepted)
+	if err != nil {
+		return nil, err
+	}
+	return peer{func(throttle.Priority) (any, bool) { return nil, !t.ShouldThrottle() }, either(t.Accepted, t.Throttled)}, nil
 }

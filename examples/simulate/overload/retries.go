@@ -38,9 +38,7 @@ func newRetries(rule string, n int, e Env, random *rand.Rand) (retries, error) {
 	}
 	r.rules = make([]retrier, n)
 	for i := range r.rules {
-		if r.rules[i], err = made.new(e); err != nil {
-			return r, err
-		}
+		r.rules[i] = made.new(e)
 	}
 	return r, nil
 }
@@ -51,7 +49,7 @@ func (r *retries) ended(o offer, err error, now time.Duration) {
 		return
 	}
 	r.ending = o
-	delay, ok := r.rules[o.client].again(&r.ending, err)
+	delay, ok := r.rules[o.client](&r.ending, err)
 	if !ok {
 		return
 	}
@@ -85,15 +83,12 @@ type RetryRule struct {
 	Name  string // as in FindRetryRules
 	Title string // one line that describes it
 	// new makes the retrier of a client. It is nil if calls are not retried.
-	new func(Env) (retrier, error)
+	new func(Env) retrier
 }
 
-// retrier decides for one client which calls are made again.
-type retrier interface {
-	// again decides after an attempt that ended with err: nil, errRejected or throttle.ErrShed. It
-	// returns the delay before the next attempt.
-	again(o *offer, err error) (delay time.Duration, ok bool)
-}
+// retrier decides for one client after an attempt that ended with err: nil, errRejected or throttle.ErrShed. It returns
+// the delay before the next attempt, if there is one.
+type retrier func(o *offer, err error) (delay time.Duration, ok bool)
 
 // RetryRules returns every rule.
 func RetryRules() []RetryRule {
@@ -134,96 +129,72 @@ func (r RetryRule) Policy(p Policy) Policy {
 	return p
 }
 
-type naive struct{}
-
-func newNaive(Env) (retrier, error) { return naive{}, nil }
-
-func (naive) again(o *offer, err error) (time.Duration, bool) {
-	return naiveDelay, err != nil && o.attempt < callAttempts-1
+func newNaive(Env) retrier {
+	return func(o *offer, err error) (time.Duration, bool) {
+		return naiveDelay, err != nil && o.attempt < callAttempts-1
+	}
 }
 
 // jitter returns a random delay before the next attempt.
-func jitter(random func() float64, o *offer) time.Duration {
-	return time.Duration(random() * math.Exp2(float64(o.attempt)) * float64(jitterDelay))
+func jitter(e Env, o *offer) time.Duration {
+	return time.Duration(e.Rand() * math.Exp2(float64(o.attempt)) * float64(jitterDelay))
 }
 
-// tokens is the rule of gRPC's proposal A6, with maxTokens 10 and tokenRatio 0.1, the values of its
-// example. It does not see calls that a throttle around it sheds.
-type tokens struct {
-	left   float64
-	random func() float64
-}
-
-const (
-	mostTokens = 10
-	tokenRatio = 0.1
-)
-
-func newTokens(e Env) (retrier, error) { return &tokens{mostTokens, e.Rand}, nil }
-
-func (t *tokens) again(o *offer, err error) (time.Duration, bool) {
-	switch {
-	case err == nil:
-		t.left = min(mostTokens, t.left+tokenRatio)
-		return 0, false
-	case errors.Is(err, throttle.ErrShed):
-		return 0, false
+// newTokens is the rule of gRPC's proposal A6, with the values of its example. It does not see calls that a throttle
+// around it sheds.
+func newTokens(e Env) retrier {
+	const maxTokens, tokenRatio = 10, 0.1
+	left := float64(maxTokens)
+	return func(o *offer, err error) (time.Duration, bool) {
+		switch {
+		case err == nil:
+			left = min(maxTokens, left+tokenRatio)
+			return 0, false
+		case errors.Is(err, throttle.ErrShed):
+			return 0, false
+		}
+		left = max(0, left-1)
+		return jitter(e, o), left > maxTokens/2 && o.attempt < callAttempts-1
 	}
-	t.left = max(0, t.left-1)
-	return jitter(t.random, o), t.left > mostTokens/2 && o.attempt < callAttempts-1
 }
 
-// quota is the rule of AWS's SDKs, for errors that are not throttling. It does not see calls that a
-// throttle around it sheds.
-type quota struct {
-	left   int
-	random func() float64
-}
-
-const (
-	mostQuota = 500
-	retryCost = 14
-)
-
-func newQuota(e Env) (retrier, error) { return &quota{mostQuota, e.Rand}, nil }
-
-func (q *quota) again(o *offer, err error) (time.Duration, bool) {
-	switch {
-	case err == nil && o.attempt > 0:
-		q.left = min(mostQuota, q.left+retryCost) // a retry that succeeds costs nothing
-		return 0, false
-	case err == nil:
-		q.left = min(mostQuota, q.left+1)
-		return 0, false
-	case errors.Is(err, throttle.ErrShed) || o.attempt >= callAttempts-1 || q.left < retryCost:
-		return 0, false
+// newQuota is the rule of AWS's SDKs, for errors that are not throttling. It does not see calls that a throttle around
+// it sheds.
+func newQuota(e Env) retrier {
+	const most, retryCost = 500, 14
+	left := most
+	return func(o *offer, err error) (time.Duration, bool) {
+		switch {
+		case err == nil && o.attempt > 0:
+			left = min(most, left+retryCost) // a retry that succeeds costs nothing
+			return 0, false
+		case err == nil:
+			left = min(most, left+1)
+			return 0, false
+		case errors.Is(err, throttle.ErrShed) || o.attempt >= callAttempts-1 || left < retryCost:
+			return 0, false
+		}
+		left -= retryCost
+		return jitter(e, o), true
 	}
-	q.left -= retryCost
-	return jitter(q.random, o), true
 }
 
-// budgeted is the real Retrier of package retry.
-type budgeted struct {
-	retrier *retry.Retrier
-	first   retry.Run // of the call that ends, until its first retry
-}
-
-func newBudgeted(e Env) (retrier, error) {
-	r, err := retry.New(retry.Config{Name: "backend", Attempts: callAttempts, Now: e.Now, Rand: e.Rand})
-	return &budgeted{retrier: r}, err
-}
-
-func (b *budgeted) again(o *offer, err error) (time.Duration, bool) {
-	run := o.run
-	if run == nil {
-		b.first = b.retrier.Begin(context.Background(), o.priority)
-		run = &b.first
+// newBudgeted is the real Retrier of package retry.
+func newBudgeted(e Env) retrier {
+	r := throttle.Must(retry.New(retry.Config{Name: "backend", Attempts: callAttempts, Now: e.Now, Rand: e.Rand}))
+	var first retry.Run // of the call that ends, until its first retry
+	return func(o *offer, err error) (time.Duration, bool) {
+		run := o.run
+		if run == nil {
+			first = r.Begin(context.Background(), o.priority)
+			run = &first
+		}
+		delay, ok := run.Decide(retry.Result{Err: err})
+		if ok && o.run == nil {
+			kept := first
+			o.run = &kept
+		}
+		o.lower = run.Priority() - o.priority
+		return delay, ok
 	}
-	delay, ok := run.Decide(retry.Result{Err: err})
-	if ok && o.run == nil {
-		kept := b.first
-		o.run = &kept
-	}
-	o.lower = run.Priority() - o.priority
-	return delay, ok
 }

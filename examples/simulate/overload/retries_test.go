@@ -14,17 +14,13 @@ func newRetrier(t *testing.T, name string) retrier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := rule.new(Env{Now: func() time.Time { return time.Unix(0, 0) }, Rand: func() float64 { return 0.5 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return rule.new(Env{Now: func() time.Time { return time.Unix(0, 0) }, Rand: func() float64 { return 0.5 }})
 }
 
 // granted makes calls that fail until one is not retried, and returns how many were.
 func granted(r retrier, most int) int {
 	for n := range most {
-		if _, ok := r.again(&offer{}, errRejected); !ok {
+		if _, ok := r(&offer{}, errRejected); !ok {
 			return n
 		}
 	}
@@ -47,21 +43,21 @@ func TestRetryRules(t *testing.T) {
 	} {
 		r, o := newRetrier(t, tt.rule), offer{}
 		for n, want := range tt.delays {
-			if delay, ok := r.again(&o, errRejected); !ok || delay != want {
+			if delay, ok := r(&o, errRejected); !ok || delay != want {
 				t.Errorf("%s: retry %d after %v, %v want %v", tt.rule, n+1, delay, ok, want)
 			}
 			o.attempt++
 		}
-		if _, ok := r.again(&o, errRejected); ok {
+		if _, ok := r(&o, errRejected); ok {
 			t.Errorf("%s: a fourth attempt", tt.rule)
 		}
-		if _, ok := newRetrier(t, tt.rule).again(&offer{}, throttle.ErrShed); ok != tt.shed {
+		if _, ok := newRetrier(t, tt.rule)(&offer{}, throttle.ErrShed); ok != tt.shed {
 			t.Errorf("%s: shed calls are retried: %v", tt.rule, ok)
 		}
 		r = newRetrier(t, tt.rule)
 		first := granted(r, many)
 		for range 100 {
-			if _, ok := r.again(&offer{}, nil); ok {
+			if _, ok := r(&offer{}, nil); ok {
 				t.Fatalf("%s: a call that was served is retried", tt.rule)
 			}
 		}
