@@ -20,11 +20,6 @@ const (
 	maxLabel = 80
 )
 
-// alerts is the webhook of an Alertmanager. It prints the alerts on the terminal.
-type alerts struct {
-	out io.Writer
-}
-
 // notification is the body that Alertmanager sends. It has only the fields that are printed here;
 // other fields are ignored.
 type notification struct {
@@ -38,9 +33,9 @@ type alert struct {
 	Labels map[string]string `json:"labels"`
 }
 
-// ServeHTTP prints all alerts of the request. It prints none if one of them is invalid. If it cannot print, it
-// answers so that Alertmanager tries again.
-func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// printAlerts is the webhook of an Alertmanager. It prints all alerts of the request on the terminal, or none if one of
+// them is invalid. If it cannot print, it answers so that Alertmanager tries again.
+func (f *storefront) printAlerts(w http.ResponseWriter, r *http.Request) {
 	var n notification
 	err := page.ReadJSON(w, r, maxAlertsSize, &n)
 	if err == nil {
@@ -50,7 +45,7 @@ func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page.WriteError(w, err)
 		return
 	}
-	if _, err := io.WriteString(a.out, n.text()); err != nil {
+	if _, err := io.WriteString(f.out, n.text()); err != nil {
 		page.WriteJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "cannot write to the standard output: " + err.Error()})
 		return
 	}

@@ -13,7 +13,7 @@ func deliver(t *testing.T, kind, body string, headers ...string) (*httptest.Resp
 	t.Helper()
 	var out strings.Builder
 	f := build(t, "")
-	f.alerts.out = &out
+	f.out = &out
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://storefront:8080/alerts", strings.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	got := ask(f.handler("0.0.0.0:8080"), r, headers...)
@@ -110,7 +110,7 @@ func TestAlertsRefused(t *testing.T) {
 
 func TestAlertsThatCannotBePrintedAreSentAgain(t *testing.T) {
 	f := build(t, "")
-	f.alerts.out = broken{}
+	f.out = broken{}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/alerts", strings.NewReader(notify(one("firing"))))
 	r.Host = "127.0.0.1:8080"
 	if got := ask(f.handler(""), r, "Content-Type", jsonType); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.Body.String(), "disk full") {

@@ -12,11 +12,6 @@ import (
 // maxControlSize is the largest body that is read. A change of all settings takes about 100 bytes.
 const maxControlSize = 4 << 10
 
-// control is the handler of the page's controls. It changes the shop's settings.
-type control struct {
-	scenario *scenarioPlayer
-}
-
 // change is the body of a request. A nil field leaves its setting as it is.
 type change struct {
 	Load     *float64         `json:"load"`
@@ -26,14 +21,14 @@ type change struct {
 	Policy   *throttle.Policy `json:"policy"`
 }
 
-// ServeHTTP makes the whole change, or none of it if a field is invalid. It answers with the
-// settings that are in force then.
-func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// control is the handler of the page's controls. It makes the whole change, or none of it if a field is invalid, and
+// answers with the settings that are in force then.
+func (f *storefront) control(w http.ResponseWriter, r *http.Request) {
 	var requested change
 	var now shop.Settings
 	err := page.ReadJSON(w, r, maxControlSize, &requested, (*json.Decoder).DisallowUnknownFields) // which are probably misspelt
 	if err == nil {
-		now, err = c.scenario.override(requested.apply, requested.Load != nil || requested.Backend != nil)
+		now, err = f.scenario.override(requested.apply, requested.Load != nil || requested.Backend != nil)
 	}
 	if err != nil {
 		page.WriteError(w, err)

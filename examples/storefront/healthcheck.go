@@ -12,28 +12,17 @@ import (
 // healthTimeout is the longest time that a healthy storefront takes to answer.
 const healthTimeout = 2 * time.Second
 
-// healthcheck checks a storefront that runs in another process. It is for containers, whose image
-// has no other program to make the request.
-type healthcheck struct {
-	listen    string // the address on which the storefront listens
-	transport http.RoundTripper
-}
-
-// newHealthcheck returns a healthcheck that does not use the environment's proxy.
-func newHealthcheck(listen string) healthcheck {
-	return healthcheck{listen: listen, transport: &http.Transport{DisableKeepAlives: true}}
-}
-
-// check returns nil if /healthz answers with status 200 in time.
-func (h healthcheck) check(ctx context.Context) error {
+// checkHealth returns nil if /healthz of a storefront in another process answers with status 200 in time. It is for
+// containers, whose image has no other program to make the request.
+func checkHealth(ctx context.Context, listen string, transport http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	url := "http://" + dialAddress(h.listen) + "/healthz"
+	url := "http://" + dialAddress(listen) + "/healthz"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("-healthcheck: %w", err)
 	}
-	response, err := h.transport.RoundTrip(r) // does not follow redirects: the storefront sends none
+	response, err := transport.RoundTrip(r) // does not follow redirects: the storefront sends none
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("-healthcheck: %s: got no answer within %v", url, healthTimeout)

@@ -63,7 +63,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestHealthcheckWaitsTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		err := healthcheck{listen: ":8080", transport: silent{}}.check(t.Context())
+		err := checkHealth(t.Context(), ":8080", silent{})
 		if err == nil || !strings.Contains(err.Error(), "http://localhost:8080/healthz: got no answer within 2s") {
 			t.Errorf("check: got error %v want that there is no answer within 2s", err)
 		}
@@ -72,7 +72,7 @@ func TestHealthcheckWaitsTwoSeconds(t *testing.T) {
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		if err := (healthcheck{listen: ":8080", transport: silent{}}).check(ctx); !errors.Is(err, context.Canceled) {
+		if err := checkHealth(ctx, ":8080", silent{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("check after Ctrl-C: got error %v want that it was cancelled", err)
 		}
 	})

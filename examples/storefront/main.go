@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
@@ -41,7 +42,9 @@ type command struct {
 func (c command) run(ctx context.Context) int {
 	work := c.serve
 	if c.settings.healthcheck {
-		work = newHealthcheck(c.settings.listen).check
+		work = func(ctx context.Context) error { // without the proxy of the environment
+			return checkHealth(ctx, c.settings.listen, &http.Transport{DisableKeepAlives: true})
+		}
 	}
 	return program.Conclude(c.stderr, "storefront", work(ctx))
 }

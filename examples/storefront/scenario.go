@@ -63,10 +63,6 @@ type scenarioPlayer struct {
 	disturbed time.Time     // the start of the first phase that is not calm
 }
 
-func newScenarioPlayer(s *shop.Shop, sc scenario) *scenarioPlayer {
-	return &scenarioPlayer{shop: s, scenario: sc, stop: make(chan struct{})}
-}
-
 // run plays the scenario until ctx ends or a visitor takes over.
 func (p *scenarioPlayer) run(ctx context.Context) {
 	before := p.shop.Settings()

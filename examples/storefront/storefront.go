@@ -25,7 +25,7 @@ type storefront struct {
 	telemetry *telemetry
 	status    *statusz.Page
 	stream    *page.Stream
-	alerts    *alerts
+	out       io.Writer // of the alerts
 }
 
 // newStorefront returns a storefront without calls; run starts them. It prints alerts on out.
@@ -46,8 +46,8 @@ func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(s
 		return nil, err
 	}
 	return &storefront{
-		shop: sh, scenario: newScenarioPlayer(sh, s.scenario), telemetry: tel,
-		status: status, stream: page.NewStream(), alerts: &alerts{out: out},
+		shop: sh, scenario: &scenarioPlayer{shop: sh, scenario: s.scenario, stop: make(chan struct{})}, telemetry: tel,
+		status: status, stream: page.NewStream(), out: out,
 	}, nil
 }
 
@@ -96,8 +96,8 @@ func (f *storefront) handler(listen string) http.Handler {
 	mux := http.NewServeMux()
 	page.Handle(mux, files)
 	mux.Handle("GET /stream", page.KnownHost(listen, f.stream))
-	mux.Handle("POST /control", page.KnownHost(listen, page.SameOrigin(&control{f.scenario})))
-	mux.Handle("POST /alerts", page.KnownHost(listen, page.SameOrigin(f.alerts)))
+	mux.Handle("POST /control", page.KnownHost(listen, page.SameOrigin(http.HandlerFunc(f.control))))
+	mux.Handle("POST /alerts", page.KnownHost(listen, page.SameOrigin(http.HandlerFunc(f.printAlerts))))
 	mux.Handle("GET /metrics", page.KnownHost(listen, promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})))
 	mux.Handle("/debug/throttle", page.KnownHost(listen, f.status))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

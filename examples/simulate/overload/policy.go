@@ -71,10 +71,10 @@ func FindPolicies(list string) ([]Policy, error) {
 func ours() []Policy {
 	return []Policy{
 		{Name: "none", Title: "no throttle", New: newUnthrottled},
-		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE, plain)},
-		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered, plain)},
-		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: spillway(throttle.Tiered, listening)},
-		{Name: "fair", Title: "Spillway, policy Tiered, and calls with their tenant", New: spillway(throttle.Tiered, fair)},
+		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE, throttled{})},
+		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered, throttled{})},
+		{Name: "listening", Title: "Spillway, policy Tiered, and clients that receive load reports: see -reports", New: spillway(throttle.Tiered, throttled{listens: true})},
+		{Name: "fair", Title: "Spillway, policy Tiered, and calls with their tenant", New: spillway(throttle.Tiered, throttled{fair: true})},
 		{Name: "tiered-v1", Title: "Spillway, policy Tiered of November 2026, with its default settings", New: newTieredV1},
 		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
 	}
@@ -84,16 +84,14 @@ func newUnthrottled(Env) (Client, error) {
 	return peer{func(throttle.Priority) (any, bool) { return nil, true }, func(any, bool) {}}, nil
 }
 
+// throttled is a client with a throttle. It may receive load reports, or make its calls with their tenant.
 type throttled struct {
-	throttle *throttle.Throttle
+	throttle      *throttle.Throttle
+	listens, fair bool
 }
 
-func plain(c throttled) Client     { return c }
-func listening(c throttled) Client { return listeningClient{c} }
-func fair(c throttled) Client      { return fairClient{c} }
-
-// spillway returns a function that makes clients with a throttle of the policy.
-func spillway(policy throttle.Policy, kind func(throttled) Client) func(Env) (Client, error) {
+// spillway returns a function that makes clients like c with a throttle of the policy.
+func spillway(policy throttle.Policy, c throttled) func(Env) (Client, error) {
 	return func(e Env) (Client, error) {
 		t, err := throttle.New(throttle.Config{
 			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
@@ -102,7 +100,7 @@ func spillway(policy throttle.Policy, kind func(throttled) Client) func(Env) (Cl
 			Slow: e.Settings.Slow, SlowAuto: e.Settings.SlowAuto,
 			Tenants: throttle.Tenants{Weight: e.Weight},
 		})
-		return kind(throttled{t}), err
+		return throttled{t, c.listens, c.fair}, err
 	}
 }
 
@@ -114,9 +112,11 @@ func (c throttled) Admit(p throttle.Priority) (Token, bool) {
 
 func (c throttled) End(t Token, o throttle.Outcome) { t.Call.Finish(o) }
 
-type listeningClient struct{ throttled }
-
-func (c listeningClient) Receive(r throttle.LoadReport) { c.throttle.ReceiveLoad(r) }
+func (c throttled) Receive(r throttle.LoadReport) {
+	if c.listens {
+		c.throttle.ReceiveLoad(r)
+	}
+}
 
 // newAdaptive makes a client whose throttler ignores priorities.
 func newAdaptive(e Env) (Client, error) {

@@ -204,17 +204,11 @@ func (q *pool) next(until time.Duration) (at time.Duration, c *waitingCall, isSe
 		c, q.callers = q.callers[0], q.callers[1:]
 	default:
 		c, q.ends, isServed = q.ends[0].call, q.ends[1:], true
-		q.endWork(at)
+		if q.busy--; len(q.queue) > 0 {
+			waiting := q.queue[0]
+			q.queue = q.queue[1:]
+			q.start(at, waiting)
+		}
 	}
 	return at, c, isServed
-}
-
-// endWork begins to serve the next call.
-func (q *pool) endWork(at time.Duration) {
-	q.busy--
-	if len(q.queue) > 0 {
-		c := q.queue[0]
-		q.queue = q.queue[1:]
-		q.start(at, c)
-	}
 }

@@ -151,9 +151,10 @@ type tenantAdmitter interface {
 	AdmitOf(tenant string, p throttle.Priority) (Token, bool)
 }
 
-type fairClient struct{ throttled }
-
-func (c fairClient) AdmitOf(tenant string, p throttle.Priority) (Token, bool) {
+func (c throttled) AdmitOf(tenant string, p throttle.Priority) (Token, bool) {
+	if !c.fair {
+		return c.Admit(p)
+	}
 	call, err := c.throttle.Admit(throttle.WithTenant(context.Background(), tenant), p)
 	return Token{Call: call}, err == nil
 }
