@@ -112,13 +112,13 @@ func grpcCaller(s shape, address string) (caller, func(), error) {
 	call := func(ctx context.Context, p throttle.Priority) outcome {
 		c := connections[turn.Add(1)%uint64(len(connections))]
 		ctx = metadata.AppendToOutgoingContext(ctx, priorityHeader, p.String())
-		return outcomeOfGRPC(c.Invoke(ctx, procedure, new(emptypb.Empty), new(emptypb.Empty)))
+		return outcomeOfRPC(status.Code(c.Invoke(ctx, procedure, new(emptypb.Empty), new(emptypb.Empty))))
 	}
 	return call, closeAll, nil
 }
 
-func outcomeOfGRPC(err error) outcome {
-	switch status.Code(err) {
+func outcomeOfRPC(code codes.Code) outcome {
+	switch code {
 	case codes.OK:
 		return good
 	case codes.Unavailable:
@@ -136,22 +136,10 @@ func connectCaller(s shape, address string) (caller, func(), error) {
 	call := func(ctx context.Context, p throttle.Priority) outcome {
 		request := connect.NewRequest(new(emptypb.Empty))
 		request.Header().Set(connectthrottle.PriorityHeader, p.String())
-		_, err := client.CallUnary(ctx, request)
-		return outcomeOfConnect(err)
-	}
-	return call, transport.CloseIdleConnections, nil
-}
-
-func outcomeOfConnect(err error) outcome {
-	if err == nil {
+		if _, err := client.CallUnary(ctx, request); err != nil {
+			return outcomeOfRPC(codes.Code(connect.CodeOf(err))) // Connect has the codes of gRPC
+		}
 		return good
 	}
-	switch connect.CodeOf(err) {
-	case connect.CodeUnavailable:
-		return shed
-	case connect.CodeDeadlineExceeded, connect.CodeCanceled:
-		return late
-	default:
-		return failed
-	}
+	return call, transport.CloseIdleConnections, nil
 }
