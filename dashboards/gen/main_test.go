@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // TestNothingHasDrifted checks that the files in the folder are those that the program writes. They include runbooks.md, which it
@@ -27,6 +29,21 @@ func TestNothingHasDrifted(t *testing.T) {
 	for _, name := range names {
 		if files[name] == nil {
 			t.Errorf("%s: got a file that the generator does not make", name)
+		}
+	}
+}
+
+func TestRulesThatCannotBeCarried(t *testing.T) {
+	for name, folder := range map[string]fstest.MapFS{
+		"rules/recording.yml: no line that says groups:": {"rules/recording.yml": {Data: []byte("# nothing\n")}, "rules/alerts.yml": {Data: []byte("\ngroups:\n")}},
+		"rules/alerts.yml": {"rules/recording.yml": {Data: []byte("#\ngroups:\n")}},
+		"alertmanager/alertmanager.yml: no line that says inhibit_rules:": {
+			"rules/recording.yml": {Data: []byte("\ngroups:\n")}, "rules/alerts.yml": {Data: []byte("\ngroups:\n")},
+			"alertmanager/alertmanager.yml": {Data: []byte("# nothing\n")},
+		},
+	} {
+		if _, err := generate(folder); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("generate: got error %v want one about %q", err, name)
 		}
 	}
 }

@@ -6,6 +6,30 @@ import (
 	"time"
 )
 
+// TestRowsTakeSixteenMinutes adds up the loads, the capacities to measure, and a second for each process.
+func TestRowsTakeSixteenMinutes(t *testing.T) {
+	total := time.Duration(0)
+	shapes := map[shape]bool{}
+	for _, r := range allRows() {
+		for _, p := range r.load(100) {
+			total += time.Duration(len(r.subjects)) * p.length
+		}
+		total += time.Duration(len(r.subjects)) * time.Second
+		shapes[r.shape.alone()] = true
+		if !r.rateOfAll || !r.goodOfAll {
+			shapes[r.shape] = true
+		}
+	}
+	for s := range shapes {
+		_, length := s.calibration()
+		total += length + time.Second/10
+	}
+	if total > 16*time.Minute+15*time.Second {
+		t.Errorf("got %v want about 16m", total)
+	}
+	t.Logf("about %v", total)
+}
+
 func TestRowsAreWhole(t *testing.T) {
 	var names []string
 	for _, r := range allRows() {

@@ -62,3 +62,10 @@ func TestFlagsOutOfTheirRange(t *testing.T) {
 		t.Errorf("-h: got error %v want flag.ErrHelp", err)
 	}
 }
+
+func TestDays(t *testing.T) {
+	var d time.Duration
+	if err := Days(&d)("168h"); err != nil || d != 168*time.Hour {
+		t.Errorf("168h: got %v, error %v want it", d, err)
+	}
+}

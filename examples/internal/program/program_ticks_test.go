@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,4 +28,25 @@ func TestEvery(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnErrorEndsEvery(t *testing.T) {
+	want := errors.New("no space left")
+	if err := Every(t.Context(), time.Nanosecond, 0, func(time.Duration) error { return want }); !errors.Is(err, want) {
+		t.Errorf("got error %v want %v", err, want)
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if err := Sleep(ctx, time.Second); err != nil || time.Since(start) != time.Second {
+			t.Errorf("Sleep: got %v after %v want nil after 1s", err, time.Since(start))
+		}
+		if err := Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("a context that ends: got %v after %v want its error after 1m0s", err, time.Since(start))
+		}
+	})
 }

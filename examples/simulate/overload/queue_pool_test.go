@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -34,13 +33,4 @@ func TestPoolPauses(t *testing.T) {
 		q.add(&waitingCall{offer: offer{client: n}, arrived: at})
 	}
 	expect(t, drain(q, time.Minute), []event{{300 * ms, 0, "served"}, {600 * ms, 1, "served"}, {1250 * ms, 2, "served"}})
-}
-
-func TestPoolHangs(t *testing.T) {
-	q := newPool(Service{Time: constant(100 * ms)})
-	q.slower = math.Inf(1)
-	q.add(&waitingCall{})
-	q.slower = 3
-	q.add(&waitingCall{offer: offer{client: 1}, arrived: time.Second})
-	expect(t, drain(q, time.Hour), []event{{1300 * ms, 1, "served"}})
 }
