@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -163,16 +162,5 @@ func TestMeasureIsolation(t *testing.T) {
 	if got := combine([]Figures{f, {Steady: 0.5, SteadyWorst: 0.5, Whole: 1, WholeWorst: 1}}); !near(got.Steady, (0.5+38./40)/2) ||
 		got.SteadyWorst != 0.5 || !near(got.WholeWorst, 149./160) {
 		t.Errorf("two cases together: got %+v", got)
-	}
-}
-
-func TestSeriesOfCasesOfUnequalLength(t *testing.T) {
-	long := newRecord([]Phase{{Length: 1500 * ms, Capacity: 1}}, 1, 100)
-	short := newRecord([]Phase{{Length: time.Second, Capacity: 0.5, Disturbed: true}}, 1, 100)
-	long.entries[0].offered, long.entries[5].offered = Tiers{7}, Tiers{3}
-	short.entries[3].offered = Tiers{1}
-	got := fmt.Sprint(seriesOf([]*record{long, short}))
-	if want := fmt.Sprint([]Second{{Offered: Tiers{4}, Capacity: 75, Disturbed: true}, {Offered: Tiers{3}, Capacity: 50}}); got != want {
-		t.Errorf("got %v want %v", got, want)
 	}
 }

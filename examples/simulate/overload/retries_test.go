@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +132,14 @@ func TestARuleOfThePolicyReplacesThatOfTheScenario(t *testing.T) {
 	p.Retry = "naive"
 	if naive, own := play(t, without, p, 1, fewer()), play(t, with, policy(t, "sre"), 1, fewer()); bits(naive) != bits(own) || bits(naive) == bits(one) {
 		t.Errorf("got %+v want %+v", naive.Figures, own.Figures)
+	}
+}
+
+func TestUnknownRetryRules(t *testing.T) {
+	p := policy(t, "none")
+	p.Retry = "twice"
+	_, err := Play(t.Context(), steady(time.Second, mix(1)), p, 1, Options{})
+	if err == nil || !strings.Contains(err.Error(), "want one of none, naive, a6, aws, budget") {
+		t.Errorf("got %v", err)
 	}
 }
