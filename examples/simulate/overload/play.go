@@ -93,7 +93,7 @@ type Outcome struct {
 // The offered calls are the same for every policy. The same seed gives exactly the same outcome,
 // unless the policy uses random numbers that cannot be seeded.
 func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Outcome, error) {
-	if err := o.Validate(); err != nil {
+	if err := errors.Join(o.Validate(), s.validate(), p.validate()); err != nil {
 		return Outcome{}, err
 	}
 	s = o.apply(s)

@@ -3,6 +3,7 @@ package overload
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,6 +20,16 @@ type Policy struct {
 	New       func(Env) (Client, error)
 	// Retry is the name of the rule by which its clients retry. Empty means that of the scenario.
 	Retry string
+}
+
+func (p *Policy) validate() error {
+	if p.New == nil {
+		return fmt.Errorf("overload: New of policy %q is nil: want a function", p.Name)
+	}
+	if _, err := ruleOf(p.Retry); err != nil {
+		return fmt.Errorf("overload: policy %q: %w", p.Name, err)
+	}
+	return nil
 }
 
 // Env is the environment of a client in the simulation.

@@ -1,6 +1,9 @@
 package overload
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -56,4 +59,62 @@ type Phase struct {
 	Active    float64 // share of the clients that make these calls; 0 for all
 	Disturbed bool    // the phase is part of the disturbance
 	Counted   bool    // Figures.FalseShed is of these phases
+}
+
+// Bounds of a scenario, so that each run ends.
+const (
+	maxLoad        = 1000
+	maxPhaseLength = 24 * time.Hour
+)
+
+// validate returns an error that names each field that is out of range.
+func (s *Scenario) validate() error {
+	var errs []error
+	want := func(good bool, format string, args ...any) {
+		if !good {
+			errs = append(errs, fmt.Errorf("overload: scenario %q: "+format, append([]any{s.Name}, args...)...))
+		}
+	}
+	want(between(s.Clients, 1, maxClients), "Clients is %d: want 1 to %d", s.Clients, maxClients)
+	want(between(s.Capacity, 1, maxCapacity), "Capacity is %v: want 1 to %v", s.Capacity, maxCapacity)
+	want(s.Backend <= Pool, "Backend is %d: want Blind, Aware, Queue or Pool", s.Backend)
+	want((s.Backend == Pool) == (s.Service.Time != nil), "Service.Time is set: %v: want it for a Pool, and for no other backend", s.Service.Time != nil)
+	_, err := ruleOf(s.Retry)
+	want(err == nil, "%w", err)
+	want(len(s.Cases) > 0, "Cases is empty: want at least one")
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		want(between(c.Clients, 0, maxClients), "Cases[%d].Clients is %d: want 0 to %d", i, c.Clients, maxClients)
+		want(len(c.Phases) > 0, "Cases[%d].Phases is empty: want at least one", i)
+		for k := range c.Phases {
+			c.Phases[k].validate(func(good bool, format string, args ...any) {
+				want(good, "Cases[%d].Phases[%d]."+format, append([]any{i, k}, args...)...)
+			})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Phase) validate(want func(good bool, format string, args ...any)) {
+	want(between(p.Length, width, maxPhaseLength), "Length is %v: want %v to %v", p.Length, width, maxPhaseLength)
+	want(allBetween(p.Load, 0, maxLoad), "Load is %v: want 0 to %d each", p.Load, maxLoad)
+	want(between(p.Capacity, 0, maxLoad), "Capacity is %v: want 0 to %d", p.Capacity, maxLoad)
+	want(between(p.Errors, 0, 1), "Errors is %v: want 0 to 1", p.Errors)
+	want(allBetween(p.Failing, 0, 1), "Failing is %v: want 0 to 1 each", p.Failing)
+	want(between(p.Slower, 0, math.Inf(1)), "Slower is %v: want 0 or more", p.Slower)
+	want(between(p.Active, 0, 1), "Active is %v: want 0 to 1", p.Active)
+}
+
+// between reports whether low <= x <= high. It is false for NaN.
+func between[T int | float64 | time.Duration](x, low, high T) bool {
+	return low <= x && x <= high
+}
+
+func allBetween(all Tiers, low, high float64) bool {
+	for _, x := range all {
+		if !between(x, low, high) {
+			return false
+		}
+	}
+	return true
 }
