@@ -36,15 +36,23 @@ func TestMiddleware_Tell(t *testing.T) {
 		for how, handler := range map[string]http.HandlerFunc{
 			"no write": func(http.ResponseWriter, *http.Request) {},
 			"status":   ok,
-			"body":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("body")) },
-			"flush":    func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
+			"error": func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set(protocol.LoadHeader, "TEXT of a backend")
+				httpthrottle.WriteError(w, r, throttle.ErrShed)
+			},
+			"body":  func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("body")) },
+			"flush": func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
 			"hints": func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusEarlyHints)
 				w.WriteHeader(http.StatusOK)
 			},
 		} {
 			w := served(newThrottle(t, throttle.Config{}), c.config, incoming(t.Context()), handler)
-			equal(t, name+", "+how, strings.Join(w.Header()[protocol.LoadHeader], "|"), c.want)
+			want := c.want
+			if how == "error" && want == "" {
+				want = "TEXT of a backend"
+			}
+			equal(t, name+", "+how, strings.Join(w.Header()[protocol.LoadHeader], "|"), want)
 		}
 	}
 }

@@ -45,6 +45,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 			return true // another response was written
 		}
 		own.Tell(dependency.Repeat(err))
+		own.load.set(w.Header(), true)
 	} else {
 		setMeaning(r.Context(), dependency.Repeat(err))
 	}
