@@ -276,7 +276,7 @@ func (w *writer) ReadFrom(src io.Reader) (copied int64, err error) {
 	if !w.sent.Load() {
 		copied, err = io.CopyN(struct{ io.Writer }{w}, src, sniffed)
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // a wrapped EOF is a failure of the source
 			return copied, nil
 		case err != nil:
 			return copied, err
