@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
@@ -15,8 +16,11 @@ import (
 const AttemptHeader = "Throttle-Attempt"
 
 // maxDiscarded is how much of a response is read before a retry, so that its connection can be used
-// again.
-const maxDiscarded = 4 << 10
+// again, and maxDiscarding how long that may take.
+const (
+	maxDiscarded  = 4 << 10
+	maxDiscarding = 50 * time.Millisecond
+)
 
 // Retriers returns the retriers of all hosts, for Stats. It returns nil without TransportConfig.Retry.
 func (t *Transport) Retriers() *retry.Group { return t.throttles.Retriers }
@@ -85,13 +89,15 @@ func nextAttempt(r *http.Request, run *retry.Run) (*http.Request, error) {
 }
 
 // discard reads the rest of a short response and closes it, so that its connection is free for the
-// next attempt.
+// next attempt. If the rest does not arrive, the connection is given up.
 func discard(response *http.Response) {
 	if response == nil || response.Body == nil {
 		return
 	}
 	if n := response.ContentLength; n >= 0 && n <= maxDiscarded {
+		late := time.AfterFunc(maxDiscarding, func() { _ = response.Body.Close() })
 		_, _ = io.Copy(io.Discard, response.Body)
+		late.Stop()
 	}
 	_ = response.Body.Close()
 }

@@ -112,6 +112,25 @@ func TestRetry_MarksAttemptsAndLowersTheirPriority(t *testing.T) {
 	})
 }
 
+// TestRetry_OfAnAnswerThatStalls checks that the next attempt does not wait for a body that never arrives.
+func TestRetry_OfAnAnswerThatStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, _ := io.Pipe()
+		attempts := 0
+		transport := retrying(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if attempts++; attempts > 1 {
+				return answers(http.StatusOK, "text")(r)
+			}
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: body, ContentLength: 100, Request: r}, nil
+		}), httpthrottle.TransportConfig{})
+		begun := time.Now()
+		equal(t, "the second answer", read(t, transport, get(t.Context())), "text")
+		if waited := time.Since(begun); waited > 100*time.Millisecond {
+			t.Errorf("waited %v for the body of the first answer", waited)
+		}
+	})
+}
+
 func TestRetry_KeepsTheResponseIfNoRetryIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, change := range map[string]func(*http.Request, context.CancelFunc){
