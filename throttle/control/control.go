@@ -186,7 +186,7 @@ func (c *Control) prepare(d *Document, source throttle.Source, now time.Time) er
 	return errors.Join(errs...)
 }
 
-// Close ends the watching of a file, and the ends of lines: what is in force stays. Apply and the
+// Close ends the watching of a file, and the ends of lines: what is in force stays. Apply and a POST to the
 // handler return an error from then on. Close is idempotent and always returns nil.
 func (c *Control) Close() error {
 	if !c.valid() || !c.end() {

@@ -27,6 +27,7 @@ func TestWatchFunc(t *testing.T) {
 		}
 		var now atomic.Pointer[answer]
 		var reads atomic.Int64
+		var buffer [64]byte // the same for all reads
 		now.Store(&answer{text: ratio(3)})
 		err := c.WatchFunc(t.Context(), "etcd", 20*time.Second, func(ctx context.Context) ([]byte, error) {
 			reads.Add(1)
@@ -34,7 +35,7 @@ func TestWatchFunc(t *testing.T) {
 				t.Errorf("got a read until %v want 5 s at most", end)
 			}
 			a := now.Load()
-			return []byte(a.text), a.failure
+			return buffer[:copy(buffer[:], a.text)], a.failure
 		})
 		first := c.Stats().Version
 		if err != nil || th.Stats().Ratio != 3 || first == 0 || c.Status().File.Path != "etcd" || c.Status().File.Version != first {
@@ -99,6 +100,9 @@ func TestReadURL(t *testing.T) {
 	}
 	if strings.Join(asked, ",") != `,"one"` {
 		t.Errorf("got If-None-Match %q want the ETag in the second", asked)
+	}
+	if _, err := control.ReadURL(nil, "https://ana:sec#ret@example.com")(t.Context()); err == nil || strings.Contains(err.Error(), "sec") {
+		t.Errorf("a password with #: got error %v", err)
 	}
 	status.Store(http.StatusServiceUnavailable)
 	if _, err := read(t.Context()); err == nil || !strings.Contains(err.Error(), `status is "503 Service Unavailable"`) {

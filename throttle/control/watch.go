@@ -142,7 +142,7 @@ func (w *watcher) apply(ctx context.Context, data []byte, written time.Time) err
 	if err != nil {
 		return fmt.Errorf("control: %s: %w", w.from, err)
 	}
-	w.applied, w.version = data, versionOf(data)
+	w.applied, w.version = bytes.Clone(data), versionOf(data) // read may use its bytes again
 	return nil
 }
 
