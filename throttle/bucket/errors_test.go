@@ -36,6 +36,7 @@ func TestErrors(t *testing.T) {
 		{"more than a share", shared.Take(t.Context(), "k", 3), bucket.ErrStore, true},
 		{"no answer, itself", bucket.ErrStore, bucket.ErrStore, true},
 		{"closed", closed.Wait(t.Context(), "k", 1), bucket.ErrClosed, true},
+		{"closed, and nothing asked for", closed.Wait(t.Context(), "k", 0), bucket.ErrClosed, true},
 		{"too many", l.Take(t.Context(), "k", 2), bucket.ErrExceedsCapacity, false},
 		{"less than none", l.Take(t.Context(), "k", -1), bucket.ErrNegative, false},
 	} {

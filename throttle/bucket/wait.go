@@ -33,7 +33,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 		return err
 	}
 	limit := l.limitOf(key)
-	if err := checkTokens(&limit.Limit, n); err != nil || n == 0 {
+	if err := checkTokens(&limit.Limit, n); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -43,6 +43,9 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	case <-l.closed:
 		return ErrClosed
 	default:
+	}
+	if n == 0 {
+		return nil
 	}
 	if l.memory != nil && l.queues.empty(key) {
 		var d Decision
