@@ -31,11 +31,24 @@ func (s *Server) tell(
 	}
 }
 
-// tellUnary is the same for a unary call that ends with err, whose context has its header and its trailer.
-func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, err error) {
+// tellUnary is the same for a unary call that ends with err, whose context has its header and its trailer. It
+// removes what another server says, if the handler returns the response of that server. Res is nil after an error.
+func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, res connect.AnyResponse, err error) {
+	if s.config.Tell == nil {
+		return
+	}
+	if res != nil {
+		withoutLoad(res.Header())
+		withoutLoad(res.Trailer())
+	}
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
 		s.tell(ctx, t, rpc, err != nil, info.ResponseHeader, info.ResponseTrailer)
 	}
+}
+
+func withoutLoad(h http.Header) {
+	delete(h, protocol.LoadHeader)
+	delete(h, loadTrailer)
 }
 
 // receive gives what a server says in a header or in a trailer to the throttle of the call, if Listen allows

@@ -56,6 +56,28 @@ func TestListen(t *testing.T) {
 	})
 }
 
+// TestServer_Tell_replaces has a handler that returns the response of another server, which has a report.
+func TestServer_Tell_replaces(t *testing.T) {
+	server, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
+		Throttle: settled(throttle.Config{}, "server"), Tell: answersRPC(true),
+	})
+	must(t, err)
+	h := connect.NewUnaryHandler(buy, func(context.Context, *connect.Request[text]) (*connect.Response[text], error) {
+		res := connect.NewResponse(new(text))
+		res.Header().Set(protocol.LoadHeader, "TEXT named_metrics.spillway.overloaded=1")
+		res.Trailer().Set(protocol.LoadTrailer, "Qh4K")
+		return res, nil
+	}, connect.WithInterceptors(server.Interceptor()))
+	for name, option := range protocols {
+		res, err := open(t, h, option).dial(buy).CallUnary(t.Context(), connect.NewRequest(new(text)))
+		must(t, err)
+		header, trailer := res.Header().Values(protocol.LoadHeader), res.Trailer().Values(protocol.LoadTrailer)
+		if len(header)+len(trailer) != 1 || len(header) == 1 && header[0] != "TEXT named_metrics.spillway.overloaded=0" {
+			t.Errorf("%s: got header %q and trailer %q want one report, of this server", name, header, trailer)
+		}
+	}
+}
+
 func TestServer_Tell_values(t *testing.T) {
 	for name, option := range protocols {
 		p := setup{server: connectthrottle.ServerConfig{Tell: answersRPC(true)}, serve: sold}.open(t, option)

@@ -137,7 +137,10 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(call, req)
 			return outcome(call, own)
 		})
-		s.tellUnary(ctx, t, rpc, err)
+		if own != nil {
+			res = nil // it was a nil pointer in an interface
+		}
+		s.tellUnary(ctx, t, rpc, res, err)
 		if !handled {
 			return nil, s.answer(notMade(err))
 		}
