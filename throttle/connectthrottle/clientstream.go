@@ -103,6 +103,9 @@ func (s *clientStream) Receive(m any) error {
 	case err == nil:
 		s.answer()
 	case errors.Is(err, io.EOF):
+		if !s.answered.Load() { // with Connect the report is in the header, also without a message
+			s.receive(s.StreamingClientConn.ResponseHeader)
+		}
 		s.receive(s.StreamingClientConn.ResponseTrailer)
 		s.end(nil)
 	default:

@@ -30,6 +30,7 @@ func TestListen(t *testing.T) {
 		}{
 			"calm":      {serve: sold, tell: tells, listen: listens, calm: true},
 			"fails":     {serve: fails(connect.NewError(connect.CodeNotFound, errors.New("no pears"))), tell: tells, listen: listens, calm: true},
+			"silent":    {serve: fails(nil), tell: tells, listen: listens, calm: true},
 			"sheds":     {serve: sold, tell: tells, listen: listens, shedding: true, bad: true},
 			"trusted":   {serve: sold, tell: trusts, listen: listens, calm: true},
 			"default":   {serve: sold, listen: listens},
