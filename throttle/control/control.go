@@ -169,7 +169,7 @@ func (c *Control) merge(ctx context.Context, source throttle.Source, lines Docum
 			err = errors.Join(err, errServices)
 		}
 		for _, k := range c.families {
-			k.merge(&s.layers[source], &lines)
+			err = errors.Join(err, k.merge(&s.layers[source], &lines))
 		}
 		if n := s.layers[source].len(); n > maxMerged {
 			err = errors.Join(err, fmt.Errorf("control: there are %d lines: want at most %d lines; end some", n, maxMerged))

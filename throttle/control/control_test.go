@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -274,7 +275,12 @@ func TestControl_misuse(t *testing.T) {
 		if err := c.Watch(context.Background(), "x"); err == nil {
 			t.Errorf("%s: Watch: got no error", name)
 		}
-		if name != "closed" && (c.ThrottleHooks().Created != nil || len(c.Status().Things) > 0 || c.Close() != nil) {
+	}
+	if w := send(newHandler(t, closed, byHeader), http.MethodPost, off, nil); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("POST after Close: got %d %s", w.Code, w.Body)
+	}
+	for name, c := range map[string]*control.Control{"nil": nil, "zero": {}} {
+		if c.ThrottleHooks().Created != nil || len(c.Status().Things) > 0 || c.Close() != nil {
 			t.Errorf("%s: got something", name)
 		}
 	}

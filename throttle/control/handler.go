@@ -14,7 +14,7 @@ import (
 // maxBody is the longest body of a POST, in bytes.
 const maxBody = 64 << 10
 
-// Authorize returns who sends a request, or an error if they may not read what is in force (GET) or
+// Authorize returns who sends a request, in at most 500 bytes, or an error if they may not read what is in force (GET) or
 // change it (POST). The client gets 403 and no other detail of the error. It must check
 // credentials. The address of the client is not enough: a web page can make the browser of an
 // operator send the request (DNS rebinding).
@@ -24,7 +24,7 @@ var errNoAuthorize = errors.New("control: Handler: Authorize is nil: want a func
 
 // Handler returns an HTTP handler for one process. GET returns [Status] as JSON. POST changes
 // lines: the body is a [Document], whose lines replace those of earlier requests for the same name;
-// null ends one. Each line needs a reason and a time, at most 24 hours: a process that starts again
+// null ends one, and does nothing if there is none of a known name. Each line needs a reason and a time, at most 24 hours: a process that starts again
 // has forgotten it. The response is a [Report].
 //
 //	curl -H 'Content-Type: application/json' -d '{"throttles": {"stock": {"mode": "off", "for": "30m", "reason": "INC-7"}}}' \
@@ -107,6 +107,9 @@ func (h *handler) apply(w http.ResponseWriter, r *http.Request, who string) (rep
 		t.By = who
 	}
 	report, err = h.control.merge(r.Context(), throttle.SourceHTTP, d)
+	if errors.Is(err, errClosed) {
+		return report, http.StatusServiceUnavailable, err
+	}
 	return report, http.StatusUnprocessableEntity, err
 }
 

@@ -78,6 +78,9 @@ func TestHandler_changes(t *testing.T) {
 		if s := th.Stats(); s.Ratio != 2 {
 			t.Errorf("null: got a ratio of %v", s.Ratio)
 		}
+		if w := send(h, "POST", `{"throttles": {"stock": null}}`, nil); w.Code != 200 {
+			t.Errorf("null again: got %d %s", w.Code, w.Body)
+		}
 		send(h, "POST", off, nil)
 		time.Sleep(61 * time.Second)
 		if tuned, _ := r.take(); th.Stats().Mode != throttle.ModeEnforce || len(tuned) != 5 {
@@ -158,6 +161,7 @@ func TestHandler_refuses(t *testing.T) {
 		{"10 MB", "POST", strings.Repeat(" ", 10<<20), nil, 413, "want at most 65536 bytes", 1},
 		{"unknown field", "POST", body(`{"mod": "off", "for": "1m", "reason": "x"}`), nil, 400, `unknown field "mod"`, 1},
 		{"unknown name", "POST", strings.Replace(off, "stock", "stcok", 1), nil, 422, `throttle "stcok": unknown name`, 1},
+		{"null for an unknown name", "POST", `{"throttles": {"stcok": null}}`, nil, 422, `throttle "stcok": unknown name: it has no line that null could end`, 1},
 		{"path", "POST", strings.Replace(off, `stock`, `..\\..\\secret`, 1), nil, 422, "name is a path with ..", 1},
 		{"no reason", "POST", body(`{"mode": "off", "for": "1m"}`), nil, 422, "reason is missing", 1},
 		{"no time", "POST", body(`{"mode": "off", "reason": "x"}`), nil, 422, "for is missing", 1},

@@ -57,8 +57,9 @@ type family interface {
 	// check returns why the new lines of a source cannot be applied, and its optional names without a
 	// member.
 	check(before, s *state, source throttle.Source) (missing []string, err error)
-	// merge adds lines to a document. A nil line removes one.
-	merge(into, lines *Document)
+	// merge adds lines to a document. A nil line removes one. It returns an error if a nil line has an unknown
+	// name: it may be misspelt.
+	merge(into, lines *Document) error
 	// expire removes the lines whose time has ended.
 	expire(d *Document, now time.Time)
 	// changes returns the lines of a source that differ.

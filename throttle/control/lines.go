@@ -90,15 +90,23 @@ func (k *kind[M, T, P, L]) checkRanges(s *state, name string, members []M) (err 
 	return nil
 }
 
-func (k *kind[M, T, P, L]) merge(into, lines *Document) {
-	all := maps.Clone(*k.lines(into))
+func (k *kind[M, T, P, L]) merge(into, lines *Document) error {
+	all, open := maps.Clone(*k.lines(into)), k.open()
 	if all == nil {
 		all = map[string]L{}
 	}
+	var errs []error
 	var none L
-	maps.Copy(all, *k.lines(lines))
+	for _, name := range slices.Sorted(maps.Keys(*k.lines(lines))) {
+		l := (*k.lines(lines))[name]
+		if _, had := all[name]; l == none && !had && !k.isKnown(name, open) {
+			errs = append(errs, fmt.Errorf("control: %s %s: unknown name: it has no line that null could end", k.word, check.Shown(name)))
+		}
+		all[name] = l
+	}
 	maps.DeleteFunc(all, func(_ string, l L) bool { return l == none })
 	*k.lines(into) = all
+	return errors.Join(errs...)
 }
 
 func (k *kind[M, T, P, L]) expire(d *Document, now time.Time) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -69,7 +70,7 @@ func ReadURL(client *http.Client, address string) func(context.Context) ([]byte,
 		}
 		response, err := client.Do(request)
 		if err != nil {
-			return nil, withoutPassword(err)
+			return nil, reasonOf(err)
 		}
 		defer response.Body.Close()
 		if response.StatusCode == http.StatusNotModified && etag != "" {
@@ -80,17 +81,22 @@ func ReadURL(client *http.Client, address string) func(context.Context) ([]byte,
 		}
 		data, err := io.ReadAll(io.LimitReader(response.Body, MaxDocument+1))
 		if err != nil {
-			return nil, fmt.Errorf("GET: %w", err)
+			return nil, reasonOf(err)
 		}
 		etag, last = response.Header.Get("ETag"), data
 		return data, nil
 	}
 }
 
-// withoutPassword returns the reason without the address, which may have a password or a token.
-func withoutPassword(err error) error {
+// reasonOf returns the reason of a failure without the address, which may have a password or a token, and
+// without the local port, which would make each failure a new one.
+func reasonOf(err error) error {
 	if wrong := (*url.Error)(nil); errors.As(err, &wrong) {
 		err = wrong.Err
+	}
+	if wrong := (*net.OpError)(nil); errors.As(err, &wrong) {
+		copied := *wrong
+		copied.Source, err = nil, &copied
 	}
 	return fmt.Errorf("GET: %w", err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,6 +112,25 @@ func TestReadURL(t *testing.T) {
 	s.Close()
 	if _, err := read(t.Context()); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "connect") {
 		t.Errorf("no server: got error %v", err)
+	}
+}
+
+// TestReadURL_sameReason: a failure of each connection has the same text, so that it is reported once.
+func TestReadURL_sameReason(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			err = c.SetReadDeadline(time.Now())
+		}
+		return c, err
+	}}}
+	read := control.ReadURL(client, s.URL)
+	_, first := read(t.Context())
+	_, second := read(t.Context())
+	if first == nil || second == nil || first.Error() != second.Error() {
+		t.Errorf("got %v and %v want the same", first, second)
 	}
 }
 
