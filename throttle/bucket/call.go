@@ -35,8 +35,8 @@ func (p *part) call(ctx context.Context, l *Limiter, b *batch) (next *batch) {
 	return nil
 }
 
-// errGoexit is the error of a call on a goroutine that the store has ended.
-var errGoexit = errors.New("the store has ended the goroutine of its caller")
+// errGoexit is the error of a call if the store, a hook or LimitFor has called runtime.Goexit.
+var errGoexit = errors.New("the goroutine of the call has ended")
 
 // callAll makes the call for a batch, and then for the batches after it.
 func (p *part) callAll(l *Limiter, b *batch) {
@@ -79,13 +79,22 @@ func (p *part) endCall(l *Limiter) {
 
 // callLine makes calls until no batch waits.
 func (p *part) callLine(l *Limiter) {
-	for {
-		load := p.load(l)
-		if len(load) == 0 {
-			return
-		}
-		p.deliver(l, load, l.askStore(context.Background(), p, load...))
+	for load := p.load(l); len(load) > 0; load = p.load(l) {
+		p.callFor(l, load)
 	}
+}
+
+// callFor makes a call for batches of the line.
+func (p *part) callFor(l *Limiter, load []*batch) {
+	var answers []store.Answer
+	defer func() {
+		if answers == nil { // this goroutine has ended, another one goes on
+			answers = slices.Repeat([]store.Answer{{Err: errGoexit}}, len(load))
+			go p.callLine(l)
+		}
+		p.deliver(l, load, answers)
+	}()
+	answers = l.askStore(context.Background(), p, load...)
 }
 
 // load returns the batches of the next call. If there are none, it ends the call. Batches wait as long as

@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -228,4 +229,70 @@ func TestCall_NotSent(t *testing.T) {
 			all.Wait()
 		})
 	}
+}
+
+// TestCall_Goexit: a hook, a store or LimitFor that ends its goroutine leaves no other caller waiting.
+func TestCall_Goexit(t *testing.T) {
+	bubble(t, "hook, store of many", func(t *testing.T) {
+		r, gate := gated()
+		calls := atomic.Int64{}
+		l := limiter(t, bucket.Config{Store: many{remote: r}, Limit: bucket.PerSecond(100), Hooks: bucket.Hooks{
+			StoreCalled: func(context.Context, bucket.StoreEvent) {
+				if calls.Add(1) == 3 { // the first call for the line
+					runtime.Goexit()
+				}
+			},
+		}})
+		var all sync.WaitGroup
+		for i := range 5 {
+			all.Go(func() {
+				if d, err := l.DecideN(t.Context(), strconv.Itoa(i), 2); err != nil || !d.Allowed {
+					t.Errorf("key %d: %+v, %v", i, d, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(gate)
+		all.Wait()
+	})
+	bubble(t, "LimitFor of a queue", func(t *testing.T) {
+		calls := atomic.Int64{}
+		l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1), LimitFor: func(string) bucket.Limit {
+			if calls.Add(1) == 4 { // for the queue
+				runtime.Goexit()
+			}
+			return bucket.PerSecond(1)
+		}})
+		must(t, l.Take(t.Context(), "k", 1))
+		var got []error
+		for range 2 {
+			got = append(got, l.Wait(t.Context(), "k", 1))
+		}
+		if !errors.Is(got[0], bucket.ErrStore) || got[1] != nil {
+			t.Errorf("got %v want one failure", got)
+		}
+	})
+	bubble(t, "store on the caller's goroutine", func(t *testing.T) {
+		r, calls := newRemote(), 0
+		memory := r.Store
+		r.Store = faked{memory, func(ctx context.Context, q store.Request) (bucket.Decision, error) {
+			if calls++; calls == 11 { // the trial after a pause
+				runtime.Goexit()
+			} else if calls < 11 {
+				return bucket.Decision{}, errDown
+			}
+			return memory.Take(ctx, q)
+		}}
+		l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1000), OneByOne: true, Store: cancelable{r}})
+		var d bucket.Decision
+		for range 12 {
+			var all sync.WaitGroup
+			all.Go(func() { d, _ = l.Decide(t.Context(), "k") })
+			all.Wait()
+			time.Sleep(time.Second)
+		}
+		if d.Source != bucket.SourceStore {
+			t.Errorf("after it: got %+v want an answer of the store", d)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -130,7 +131,14 @@ func (l *Limiter) closeLeases() {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.StoreTimeout)
 	defer cancel()
+	var all sync.WaitGroup
+	slots := make(chan struct{}, l.maxCalls())
 	for key, n := range unused {
-		l.giveBack(ctx, key, n, false)
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			l.giveBack(ctx, key, n, false)
+		})
 	}
+	all.Wait()
 }

@@ -3,6 +3,8 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,6 +189,32 @@ func TestLease_AfterClose(t *testing.T) {
 				t.Errorf("got %+v, %v and %d left want the store's, and nothing ahead", d, err, left(t, l))
 			}
 		}
+	})
+}
+
+// slowReturn is a store that takes tokens back in 20 ms.
+type slowReturn struct {
+	*remote
+
+	returned *atomic.Int64
+}
+
+func (s slowReturn) Return(context.Context, string, bucket.Limit, int64) error {
+	time.Sleep(20 * time.Millisecond)
+	s.returned.Add(1)
+	return nil
+}
+
+// TestClose_GivesBackManyLeases within the StoreTimeout of 50 ms.
+func TestClose_GivesBackManyLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowReturn{newRemote(), new(atomic.Int64)}
+		l := leasing(t, store)
+		for i := range 10 {
+			_, _ = l.Decide(t.Context(), strconv.Itoa(i))
+		}
+		_ = l.Close()
+		equals(t, store.returned.Load(), 10, "leases given back")
 	})
 }
 

@@ -160,6 +160,7 @@ func (p *limitPanicError) Error() string {
 // Close ends all calls of [Limiter.Wait] with [ErrClosed], gives back tokens that were fetched
 // ahead, and calls Hooks.Closed. Afterwards Wait returns ErrClosed at once. All other methods, such
 // as Take, still work and call hooks. Close does not close the store. A second Close does nothing.
+// Tokens that the store does not take back within Config.StoreTimeout count as taken.
 func (l *Limiter) Close() error {
 	if !l.valid() || l.closing.Swap(true) {
 		return nil

@@ -74,6 +74,9 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 			}
 			switch {
 			case errors.Is(r.Context().Err(), context.Canceled): // the client is gone
+				if d.Source != SourcePolicy {
+					go l.giveBack(context.Background(), key, d.Granted, false)
+				}
 			case err == nil && d.Allowed:
 				next.ServeHTTP(w, r)
 			case err == nil:

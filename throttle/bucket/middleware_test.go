@@ -68,6 +68,18 @@ func TestMiddleware_ClientIsGone(t *testing.T) {
 	if w.Body.Len() > 0 {
 		t.Errorf("got %s want no response", w.Body)
 	}
+	synctest.Test(t, func(t *testing.T) {
+		gone, cancel := context.WithCancel(t.Context())
+		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{
+			StoreCalled: func(context.Context, bucket.StoreEvent) { cancel() }, // during the decision
+		}})
+		w := httptest.NewRecorder()
+		costing(l, 1).ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+		synctest.Wait()
+		if d, err := l.Decide(t.Context(), ""); w.Body.Len() > 0 || err != nil || !d.Allowed {
+			t.Errorf("got response %q, then %+v and %v want the token given back", w.Body, d, err)
+		}
+	})
 }
 
 // TestMiddleware_Deadline checks that a request whose context has passed its deadline does not get

@@ -10,9 +10,18 @@ import (
 
 func (l *Limiter) serve(key string, q *queue) {
 	spare := int64(0) // granted by the store, but the waiter had left, or too few for the first waiter
+	var d demand
+	returned := false
+	defer func() {
+		if !returned { // this goroutine has ended, another one goes on
+			l.grant(key, q, nil, d.head, spare, Decision{}, &storeError{errGoexit})
+			go l.serve(key, q)
+		}
+	}()
 	for {
-		d := l.demand(key, q)
+		d = l.demand(key, q)
 		if d.waiters == 0 {
+			returned = true
 			l.giveBack(context.Background(), key, spare, false)
 			return
 		}
