@@ -40,10 +40,10 @@ func (h ReceivedStats) String() string {
 // they do not reach the backend. The probability is the larger one of the policy's and this one, and the
 // cause is [CauseTold]. It rises until the backend itself sheds about 5 % of what reaches it.
 //
-// A report counts for 4 to 5 s, and less and less. The probability is at most 0.95. It is 0 if the backend
-// says that it sheds, and rejects hardly any calls: see [ReceivedStats]. Other values that are out of range
-// count as the nearest ones in range. The window does not count these sheds: the throttle cannot know how such
-// calls end.
+// A report counts for 4 to 5 s, up to 8 s if reports are rare, and less and less. The probability is at most
+// 0.95. It is 0 if the backend says that it sheds, and rejects hardly any calls: see [ReceivedStats]. Other
+// values that are out of range count as the nearest ones in range. The window does not count these sheds: the
+// throttle cannot know how such calls end.
 //
 // The clients of packages httpthrottle, grpcthrottle and connectthrottle call it if their Listen allows
 // that.

@@ -23,8 +23,8 @@
 //     moment without shedding hardly changes it.
 //
 // A server may be wrong, or lie. The probability is at most 0.95. It fades within 5 s if no report
-// comes. And a server that sheds rejects calls: if far fewer were rejected than it says, the client
-// does not believe it, see [State.Doubted].
+// comes, or 8 s if they were rare before. And a server that sheds rejects calls: if far fewer were
+// rejected than it says, the client does not believe it, see [State.Doubted].
 package feedback
 
 import (
@@ -46,6 +46,10 @@ const (
 	// all return at once.
 	Lasting    = 5 * time.Second
 	fadeJitter = 0.2
+	// A client with few calls has few reports. There a report counts for the time of so many, but not longer than
+	// longestLasting: else it forgets at each gap, and the server has to shed what it sends then.
+	gaps           = 4
+	longestLasting = 8 * time.Second
 	// remembered is how long the levels are kept without a report. A client that sheds most of its few calls
 	// receives few reports. It continues where it was.
 	remembered = 30 * time.Second
@@ -94,6 +98,7 @@ type State struct {
 	at         time.Duration                // of the last update
 	changed    time.Duration                // of the last update with a report
 	receivedAt time.Duration                // of the last report while active
+	gap        time.Duration                // smoothed time between reports while active
 	fullAt     time.Duration                // of the last report of an overloaded server
 	calmAt     time.Duration                // of the last report of a calm server; math.MinInt64/2 for none
 	overloaded float64                      // smoothed part of the reports
@@ -144,6 +149,9 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, answers int
 	}
 	defer s.mu.Unlock()
 	f := &s.fresh
+	if s.active.Load() {
+		s.gap += (min(max(0, now-s.receivedAt), longestLasting) - s.gap) / gaps
+	}
 	s.receivedAt = now
 	if !overloaded {
 		f.reports += float64(min(max(answers, 1), mostAnswers))
@@ -211,7 +219,7 @@ func (s *State) Update(counts *[MaxPriorities]Counts, bucket time.Duration, shad
 		s.levels[p] = s.level(p, now, dt, shadow)
 	}
 	s.fresh = sums{}
-	if now-s.fullAt > s.lasting && s.levels == [MaxPriorities]float64{} || now-s.receivedAt > remembered {
+	if now-s.fullAt > s.lasts() && s.levels == [MaxPriorities]float64{} || now-s.receivedAt > remembered {
 		s.forget()
 	}
 }
@@ -281,7 +289,11 @@ func (s *State) mix(dt float64) {
 func (s *State) forget() {
 	s.levels, s.overloaded, s.judged, s.expected, s.rejected = [MaxPriorities]float64{}, 0, false, 0, 0
 	s.active.Store(false)
+	s.gap = 0
 }
+
+// lasts returns how long a report counts now: longer if reports are rare.
+func (s *State) lasts() time.Duration { return min(max(s.lasting, gaps*s.gap), longestLasting) }
 
 // Forget forgets what was received of an overload.
 func (s *State) Forget() {

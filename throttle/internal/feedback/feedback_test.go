@@ -234,6 +234,20 @@ func TestState_silence(t *testing.T) {
 	}
 }
 
+// TestState_rareReports wants that a report counts for longer in a client that receives few.
+func TestState_rareReports(t *testing.T) {
+	m := newModel(1, 0, 0)
+	for range 20 {
+		m.now += 2500 * time.Millisecond
+		m.receive(0.8)
+		m.fade()
+	}
+	before := m.Probability(m.now)[0]
+	if soon, late := m.Probability(m.now + 4*time.Second)[0], m.Probability(m.now + longestLasting)[0]; soon < 0.9*before || late != 0 {
+		t.Errorf("got %.2f, after 4 s %.2f, after 8 s %.2f", before, soon, late)
+	}
+}
+
 // TestState_answers has a calm replica that sends one report for some answers.
 func TestState_answers(t *testing.T) {
 	for answers, want := range map[int]int{-1: 1, 0: 1, 8: 8, 16: 16, math.MaxInt: 16} {

@@ -13,7 +13,7 @@ func (s *State) Probability(now time.Duration) (p [MaxPriorities]float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now = max(now, s.at)
-	age := float64(max(0, now-s.receivedAt)) / float64(s.lasting)
+	age := float64(max(0, now-s.receivedAt)) / float64(s.lasts())
 	fade := max(0, 1-age*age*age*age)
 	for i, x := range s.levels {
 		p[i] = -math.Expm1(-x) * fade
@@ -36,7 +36,7 @@ func (s *State) Summary(now time.Duration) Summary {
 	now = max(now, s.at)
 	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
 	if s.active.Load() {
-		recent := now-s.receivedAt <= s.lasting
+		recent := now-s.receivedAt <= s.lasts()
 		sum.Overloaded = recent && s.overloaded > 0.5 && !sum.Doubted
 		sum.Calm = sum.Calm && s.overloaded < 0.1
 		sum.Known = recent
