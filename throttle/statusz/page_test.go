@@ -255,8 +255,10 @@ func TestPage_handlers(t *testing.T) {
 	}
 	_ = page.Close()
 	for _, target := range []string{"/", "/?format=control", "/?format=runbooks"} {
-		if code, _ := get("GET", target); code != 503 {
-			t.Errorf("%s of a closed page: got %d", target, code)
+		for _, method := range []string{"GET", "POST"} {
+			if code, _ := get(method, target); code != 503 {
+				t.Errorf("%s %s of a closed page: got %d", method, target, code)
+			}
 		}
 	}
 }

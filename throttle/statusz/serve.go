@@ -21,14 +21,14 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !p.valid():
 		http.Error(w, "statusz: the Page is nil or was not made with New", http.StatusServiceUnavailable)
 		return
+	case p.closed():
+		unavailable(w, errClosed)
+		return
 	case p.serveHandler(w, r):
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, fmt.Sprintf("statusz: method is %.40q: want GET or HEAD", r.Method), http.StatusMethodNotAllowed)
-		return
-	case p.closed():
-		unavailable(w, errClosed)
 		return
 	}
 	f, err := formatOf(r)
@@ -56,7 +56,7 @@ func (p *Page) serveHandler(w http.ResponseWriter, r *http.Request) bool {
 	case "runbooks":
 		h = p.runbooks.Load()
 	}
-	if h == nil || p.closed() {
+	if h == nil {
 		return false
 	}
 	(*h).ServeHTTP(w, r)
