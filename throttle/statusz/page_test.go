@@ -36,6 +36,7 @@ func TestServe_format(t *testing.T) {
 		{"", "text/html;q=0.5, application/json;q=0.6", json},
 		{"", "text/html, application/json", html},
 		{"", "application/json;q=0, */*", html},
+		{"", "application/json;q=0", html},
 		{"", "text/event-stream", stream},
 		{"", "image/png", html},
 		{"", "nonsense;;;q=,,", html},

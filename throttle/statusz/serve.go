@@ -224,7 +224,8 @@ func historyOf(r *http.Request) (bool, error) {
 }
 
 // acceptedFormat returns the format that the Accept header prefers. Of two formats with the same
-// quality, the one with the more specific media range wins: "application/json, */*" means JSON.
+// quality, the one with the more specific media range wins: "application/json, */*" means JSON. A
+// quality of 0 means that the client does not want it.
 func acceptedFormat(header []string) format {
 	var qualities, specificities [numFormats]float64
 	for _, item := range strings.Split(strings.Join(header, ","), ",") {
@@ -244,7 +245,8 @@ func acceptedFormat(header []string) format {
 	}
 	best := formatHTML
 	for f := range format(numFormats) {
-		if qualities[f] > qualities[best] || qualities[f] == qualities[best] && specificities[f] > specificities[best] {
+		q := qualities[f]
+		if q > qualities[best] || q > 0 && q == qualities[best] && specificities[f] > specificities[best] {
 			best = f
 		}
 	}
