@@ -107,7 +107,7 @@ type rowStats struct {
 // settings are a head without anything else, and the settings of slow calls.
 type settings struct {
 	headDocument
-	slow time.Duration
+	slow time.Duration // 0 if it is learned: each throttle learns its own
 	auto bool
 	gate string
 }
@@ -171,12 +171,16 @@ func sameOrMixed(a, b string) string {
 }
 
 func settingsOf(s *throttle.Stats) settings {
+	slow := s.Slow.Slow
+	if s.Slow.Auto {
+		slow = 0
+	}
 	return settings{
 		headDocument: headDocument{
 			Policy: s.Policy.String(), Mode: s.Mode.String(), Ratio: finite(s.Ratio), MinimumRate: finite(s.MinimumRate),
 			TargetRejection: finite(s.TargetRejection), WindowSeconds: s.Window.Seconds(),
 		},
-		slow: s.Slow.Slow, auto: s.Slow.Auto, gate: s.Slow.Gate.String(),
+		slow: slow, auto: s.Slow.Auto, gate: s.Slow.Gate.String(),
 	}
 }
 

@@ -176,3 +176,15 @@ func TestRegistry_sums(t *testing.T) {
 		t.Errorf("got %+v want %+v", got, want)
 	}
 }
+
+// TestRegistry_learnedSlow has two throttles with the same settings, which have learned different durations.
+func TestRegistry_learnedSlow(t *testing.T) {
+	var row rowStats
+	for i := range time.Duration(2) {
+		learned := throttle.SlowStats{Slow: i * time.Second, Learned: i * time.Second, Auto: true}
+		row = row.with(&memberStats{stats: throttle.Stats{Slow: learned, Priorities: make([]throttle.PriorityStats, 1)}, ok: true}, true)
+	}
+	if doc := documentOf(&row); doc.Mixed || doc.Slow.Threshold != 1 {
+		t.Errorf("got mixed %v, slow %v s want false and 1", doc.Mixed, doc.Slow.Threshold)
+	}
+}
