@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -97,6 +98,65 @@ func TestStatusz_Throttles(t *testing.T) {
 	p.eventually("the page shows that it is disconnected", `document.querySelector("#state").textContent.startsWith("disconnected")`)
 	p.open("about:blank") // so that the page does not reconnect
 	p.clearProblems()     // the console has an error about the lost stream, as expected
+}
+
+// scripted serves the page with a stream of events that the test sends. Without one it sends comments.
+func scripted(t *testing.T, page http.Handler) (url string, send func(kind, data string)) {
+	t.Helper()
+	events := make(chan string)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("format") != "stream" {
+			page.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _ = http.NewResponseController(w).Flush(); ; _ = http.NewResponseController(w).Flush() {
+			select {
+			case e := <-events:
+				_, _ = w.Write([]byte(e))
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func(kind, data string) {
+		t.Helper()
+		select {
+		case events <- "event: " + kind + "\ndata: " + strings.NewReplacer("\n", "", "\t", "").Replace(data) + "\n\n":
+		case <-time.After(timeout):
+			t.Fatal("the page reads no event")
+		}
+	}
+}
+
+// TestStatusz_Changes sends what a process says before and after its clock is set back by an hour.
+func TestStatusz_Changes(t *testing.T) {
+	p := newTab(t, 1200, 900)
+	page, _ := debug(t)
+	url, send := scripted(t, page)
+	head := func(received, first, second string) string {
+		member := `{"key": "%s", "probability": 0.5, "in_flight": 0, "window": {"accepted": 0, "rejected": 0, "shed": 1}}`
+		return fmt.Sprintf(`"id": 1, "name": "orders", "policy": "sre", "mode": "enforce", "instances": 2, "ratio": 2, "minimum_rate": 1, "window_seconds": 60,
+			"alert": "none", "priorities": ["high"], %s "slow": {"threshold_seconds": 0.0015, "gate": "enforce", "oldest_seconds": 0, "calls": [{"limit": 0}]},
+			"members": [`+member+`, `+member+`]`, received, first, second)
+	}
+	p.open(url)
+	figures := `0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []`
+	send("snapshot", `{"time": 2000000000000, "process": {"command": "shop", "host": "", "pid": 1, "go": "", "started": ""},
+		"outcomes": [], "faults": [], "causes": ["own"], "times": [1999999999000, 2000000000000],
+		"throttles": [{`+head(`"load_received": "overloaded",`, "a", "b")+`, "figures": [[`+figures+`]], "history": [[0, 0, 0, 0]], "samples": 2}],
+		"sources": [{"id": 2, "kind": "bucket", "name": "b", "state": "", "level": "ok", "transitions": [],
+			"figures": [{"name": "granted", "value": 12345, "unit": ""}, {"name": "delay", "value": 0.0014, "unit": "s"}]}]}`)
+	p.eventually("the page has a row", live+` && document.querySelector(".card .lines tbody tr") !== null`)
+	p.do("open its details", chromedp.Click(".card .more"))
+	p.eventually("numbers are not rounded too much", `document.querySelector("#sources").textContent.includes("granted 12,345delay 0.0014 s") &&
+		/slow1.5 ms/.test(document.querySelector(".details").textContent)`)
+	shown := `[document.querySelector(".settings").textContent.includes("the backend says"), document.querySelector("#summary").textContent,
+		...[...document.querySelectorAll(".members .c-key")].map((k) => k.textContent)].join()`
+	p.eventually("the row is as it was", shown+` === "true,No throttle sheds calls.,a,b"`)
+	send("sample", `{"time": 1999996400000, "rows": [{`+head("", "b", "a")+`}], "figures": [[1, 0, 0, 9`+figures[len("0, 0"):]+`]]}`)
+	p.eventually("the row is as it is now", shown+` === "false,orders sheds calls.,b,a"`)
 }
 
 func TestStatusz_Layout(t *testing.T) {

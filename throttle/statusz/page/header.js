@@ -61,7 +61,7 @@ class Header {
     const parts = [shedding.length === 0 ? "No throttle sheds calls." : names(shedding) + (shedding.length === 1 ? " sheds calls." : " shed calls.")];
     if (would.length > 0) parts.push(names(would) + " would shed calls, but " + (would.length === 1 ? "is" : "are") + " in Shadow mode.");
     const text = rows.length === 0 ? "" : parts.join(" ");
-    if (model.times.length > 0 && text !== this.summary && !(model.time - this.summaryAt < 5000)) {
+    if (model.times.length > 0 && text !== this.summary && !(Math.abs(model.time - this.summaryAt) < 5000)) {
       [this.summary, this.summaryAt] = [text, model.time];
       setText(byId("summary"), text);
     }

@@ -38,7 +38,7 @@ class Members {
     const shedding = row.members.filter((m) => m.probability > 0 || m.window.shed > 0).length;
     const listed = open ? row.members.length : shedding;
     const state = [row.members.length, listed, shedding].join();
-    if (state === this.drawn && time - this.drawnAt < membersInterval) return this.height;
+    if (state === this.drawn && Math.abs(time - this.drawnAt) < membersInterval) return this.height;
     [this.drawn, this.drawnAt] = [state, time];
     this.draw(row, listed, shedding);
     return this.height;

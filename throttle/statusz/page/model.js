@@ -87,8 +87,9 @@ class Row {
   }
 
   // setHead sets all but figures: the name and the settings, as text in head too, the worst members of a Group and how many others
-  // it has, what Config.Slow does, and what the tenants ask for.
-  setHead({ priorities: names, members = [], members_omitted = 0, slow = null, tenants = null, ...settings }) {
+  // it has, what Config.Slow does, and what the tenants ask for. What is not said any more is removed.
+  setHead({ priorities: names, members = [], members_omitted = 0, slow = null, tenants = null, load_sent = "", load_received = "", ...others }) {
+    const settings = { ...others, load_sent, load_received };
     Object.assign(this, settings, { members, members_omitted, slow, tenants });
     this.label = printable(settings.name);
     this.searchText = settings.name.toLowerCase();

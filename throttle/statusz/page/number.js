@@ -1,6 +1,6 @@
 // Formats numbers and names.
 
-const grouped = new Intl.NumberFormat("en");
+const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 const missing = "–";
 
 // rateText formats calls per second: 0.4, 37, 1,204, 123k.
@@ -36,11 +36,11 @@ function plainText(v) {
   const size = Math.abs(v);
   if (size >= 1e5) return (v < 0 ? "-" : "") + countText(Math.round(size));
   if (size !== 0 && size < 0.001) return v.toExponential(1);
-  return grouped.format(Number(v.toPrecision(size < 1 ? 2 : 4)));
+  return grouped.format(Number(v.toPrecision(size < 1 ? 2 : size < 1e4 ? 4 : 5)));
 }
 
 // durationText formats seconds.
-function durationText(s) { return s < 1 ? plainText(Math.round(s * 1000)) + " ms" : plainText(s) + " s"; }
+function durationText(s) { return s < 1 ? plainText(s * 1000) + " ms" : plainText(s) + " s"; }
 
 // agoText formats a duration.
 function agoText(milliseconds) {
