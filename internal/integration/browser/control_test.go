@@ -69,8 +69,12 @@ func TestStatusz_Control(t *testing.T) {
 	}
 	p.eventually("it comes back by itself", `document.querySelector(".card:not([hidden]) .overrides").textContent === "" && document.querySelector(".card:not([hidden]) .badges").textContent.includes("enforce")`)
 
+	p.do("set by a program what has no field", chromedp.Evaluate[chromedp.Void](`fetch(location.pathname + "?format=control", { method: "POST",
+		headers: { "Content-Type": "application/json" }, body: '{"throttles": {"orders": {"slow_auto": true, "ratio": 3, "for": "10h", "reason": "INC-7"}}}' })`))
+	p.eventually("the page shows it", `document.querySelector(".card:not([hidden]) .overrides").textContent.includes("slow auto true")`)
 	p.do("switch it to shadow", chromedp.Evaluate[chromedp.Void](`document.querySelector(".control [name=for]").value = "10h";
 		document.querySelector(".control [name=mode]").value = "shadow"`), chromedp.Click(card+".control [type=submit]"))
+	p.eventually("both are in force", `/^mode shadow .code: enforce., ratio 3 .*, slow auto true/.test(document.querySelector(".card:not([hidden]) .overrides").textContent)`)
 	p.eventually("the button that ends it is there", `[...document.querySelectorAll(".card:not([hidden]) .control .button")].some((b) => b.textContent === "End" && !b.hidden)`)
 	p.do("end it", chromedp.Click(card+".control [type=button]"))
 	p.eventually("it is ended", `document.querySelector(".card:not([hidden]) .overrides").textContent === ""`)

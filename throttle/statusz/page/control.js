@@ -37,6 +37,11 @@ class Control {
   }
 }
 
+// valueOf returns the value of a setting from its text: a number, true or false, or the text of a mode or a duration.
+function valueOf(text) {
+  try { return JSON.parse(text); } catch { return text; }
+}
+
 // overrideTexts returns a text for each source of overrides: what it sets, until when, the operator, and why.
 function overrideTexts(settings) {
   const bySource = new Map(); // Map.groupBy is missing in browsers from before 2024
@@ -78,7 +83,7 @@ class ControlForm {
   line() {
     const line = { for: this.time.value.trim(), reason: this.reason.value.trim() };
     for (const { name, value, source } of this.control.settings.get(this.row.name) ?? []) {
-      if (source === "http") line[name] = Number.isNaN(Number(value)) ? value : Number(value);
+      if (source === "http") line[name] = valueOf(value);
     }
     if (this.mode.value) line.mode = this.mode.value;
     for (const { name, value } of this.numbers) if (value !== "") line[name] = Number(value);
