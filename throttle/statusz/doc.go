@@ -88,7 +88,7 @@
 //	    "command": "shop", "host": "web-7", "pid": 4711, "go": "go1.26.8",
 //	    "started": "2026-11-21T05:59:11.554Z"
 //	  },
-//	  "sampled_since": "2026-11-21T05:59:15.583Z",  // start of the history
+//	  "sampled_since": "2026-11-21T05:59:15.583Z",  // since then; the history is of the last 300 s of that
 //	  "throttles": [{
 //	    "name": "recommendations",
 //	    "policy": "sre", "mode": "enforce",         // "mixed" if instances differ
@@ -117,7 +117,7 @@
 //	      "probability": 0.25, "cause": "own",      // of shedding the next call
 //	      "in_flight": 3,                           // calls admitted and not ended
 //	      "admitted": 1200,                         // since the start, calls in flight included
-//	      "shed": {"own": 40, "above": 0},          // by cause; limit if it is not 0
+//	      "shed": {"own": 40, "above": 0},          // by cause; limit, processor and told if they are not 0
 //	      "would_shed": {"own": 0, "above": 0},     // admitted in Shadow; Enforce would shed them
 //	      "window": {"accepted": 500, "rejected": 30, "shed": 40},
 //	      "ended": [                                // admitted calls by outcome, zero counts omitted

@@ -9,7 +9,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Kind is the kind of an [Event]. There is one for each field of throttle.Hooks.
+// Kind is the kind of an [Event]. There is one for each field of throttle.Hooks but Announced, which is
+// called before there is a throttle.
 type Kind uint8
 
 const (
