@@ -162,7 +162,7 @@ func (b *Backend) end(result, canceled error) {
 }
 
 // wait waits for d, or for the end of ctx. If both come at the same instant, it returns ctx.Err():
-// a test must not depend on the order of two timers.
+// a test must not depend on the order of two timers. A context without Done never ends.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -174,7 +174,7 @@ func wait(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-timer.C:
 	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+	if deadline, ok := ctx.Deadline(); ok && ctx.Done() != nil && !time.Now().Before(deadline) {
 		<-ctx.Done()
 	}
 	return ctx.Err()

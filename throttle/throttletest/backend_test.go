@@ -162,6 +162,21 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// detached is a context that never ends, but still has the deadline of its parent.
+type detached struct{ context.Context }
+
+func (detached) Done() <-chan struct{} { return nil }
+func (detached) Err() error            { return nil }
+
+func TestCallOfADetachedContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		equal(t, "error", b.Call(detached{ctx}), nil)
+	})
+}
+
 func TestACallInFlightEndsAsItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
