@@ -66,15 +66,25 @@ func (g *registry) end() {
 	g.sources = nil
 }
 
-// read returns the stats of every row, ordered by name.
+// read returns the stats of every row, ordered by name, without those whose Config.Now ends its
+// goroutine.
 func (g *registry) read() []rowStats {
 	sources := g.throttles.Sources()
 	rows := make([]rowStats, 0, len(sources))
-	for _, s := range sources {
-		if r, open, _ := s.Read(); open { // there is no error: readMember recovers panics
-			r.id, r.name = s.Data, s.Name
-			rows = append(rows, r)
-		}
+	for i := 0; i < len(sources); {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for i < len(sources) {
+				s := sources[i]
+				i++
+				if r, open, _ := s.Read(); open { // there is no error: readMember recovers panics
+					r.id, r.name = s.Data, s.Name
+					rows = append(rows, r)
+				}
+			}
+		}()
+		<-ended
 	}
 	slices.SortFunc(rows, func(a, b rowStats) int { return strings.Compare(a.name, b.name) })
 	return rows

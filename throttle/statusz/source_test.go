@@ -192,15 +192,18 @@ func TestSource_noLockHeld(t *testing.T) {
 	})
 }
 
-// TestRegistry_clockBlocksOrPanics has a Config.Now that blocks the sampling. Calls and other throttles go on.
+// TestRegistry_clockBlocksOrPanics has a Config.Now that fails or blocks the sampling. Calls and other throttles go on.
 func TestRegistry_clockBlocksOrPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
-		var blocks, panics atomic.Bool
+		var blocks, panics, ends atomic.Bool
 		free := make(chan struct{})
 		newThrottle(t, p, throttle.Config{Name: "stuck", Now: func() time.Time {
 			if panics.Load() {
 				panic("the clock is broken")
+			}
+			if ends.Load() {
+				runtime.Goexit()
 			}
 			if blocks.Load() {
 				<-free
@@ -213,6 +216,16 @@ func TestRegistry_clockBlocksOrPanics(t *testing.T) {
 			t.Errorf("a clock that panics: got %v", doc.Throttles)
 		}
 		panics.Store(false)
+		ends.Store(true)
+		tick()
+		if doc := show(t, p); len(doc.Throttles) != 1 || find(t, doc, "healthy").Instances != 1 {
+			t.Errorf("a clock that ends its goroutine: got %d rows want 1", len(doc.Throttles))
+		}
+		ends.Store(false)
+		tick()
+		if doc := show(t, p); len(doc.Throttles) != 2 {
+			t.Errorf("a clock that works again: got %d rows want 2", len(doc.Throttles))
+		}
 		blocks.Store(true)
 		time.Sleep(2 * sampleInterval)
 		synctest.Wait()
