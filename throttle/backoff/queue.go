@@ -40,6 +40,14 @@ func (q *queue) take(due, now time.Time, waited bool, gap time.Duration) {
 	q.last, q.gap = due, gap
 }
 
+// limit makes the next turn due after the longest delay at the latest, although turns were reserved.
+func (q *queue) limit(now time.Time, longest time.Duration) {
+	q.gap = min(q.gap, longest)
+	if q.next(now).After(now.Add(longest)) {
+		q.last = now
+	}
+}
+
 func (q *queue) push() *list.Element {
 	return q.waiters.PushBack(make(chan struct{}, 1))
 }

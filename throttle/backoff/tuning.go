@@ -89,6 +89,7 @@ func (r *Responsive) limitLocked(now time.Time, longest time.Duration) {
 		r.retryAt = latest
 	}
 	r.wakeSleepers()
+	r.queue.limit(now, longest)
 	r.queue.wakeFirst()
 }
 

@@ -3,6 +3,7 @@ package backoff_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -39,6 +40,28 @@ func TestTune_endsALongDelay(t *testing.T) {
 		}
 		if wait(t, r).Finish(backoff.Throttled); r.Delay() <= 2*time.Minute {
 			t.Errorf("%v: after the override: got a delay of %v want it to grow again", mode, r.Delay())
+		}
+	})
+}
+
+// TestTune_endsReservedTurns wants that turns which callers of NextBackOff reserved do not outlast a lower MaxInterval.
+func TestTune_endsReservedTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "table", InitialInterval: 10 * time.Second, MaxInterval: time.Hour}))
+		defer r.Close()
+		var all []*backoff.BackOff
+		for range 20 {
+			all = append(all, r.BackOff())
+		}
+		for _, b := range all { // only the first makes a step: the delay is not above the new MaxInterval
+			b.NextBackOff()
+		}
+		if err := r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(10 * time.Second))}); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if wait(t, r); time.Since(begun) > 10*time.Second {
+			t.Errorf("waited %v want at most 10s", time.Since(begun))
 		}
 	})
 }
