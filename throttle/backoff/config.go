@@ -157,6 +157,6 @@ func (c *Config) next(current time.Duration) time.Duration {
 	case c.UpInterval > 0:
 		return current + c.UpInterval
 	default:
-		return time.Duration(float64(current) * c.UpMultiplier)
+		return max(current+1, time.Duration(float64(current)*c.UpMultiplier)) // a tiny factor steps by 1ns
 	}
 }

@@ -144,6 +144,18 @@ func someConfig(random *rand.Rand) Config {
 	return c.withDefaults()
 }
 
+// TestDelayGrowsByTinyFactor wants a longer delay even if its UpMultiplier adds less than a nanosecond.
+func TestDelayGrowsByTinyFactor(t *testing.T) {
+	c := Config{UpMultiplier: 1 + 1e-9}.withDefaults()
+	d := delay{config: &c}
+	for range 3 {
+		d.throttled(d.generation)
+	}
+	if want := c.InitialInterval + 2; d.interval != want {
+		t.Errorf("got %v want %v", d.interval, want)
+	}
+}
+
 // demandNoise checks the range of a randomized wait: around the delay, and never longer than MaxInterval.
 func demandNoise(t *testing.T, d *delay, random *rand.Rand) {
 	t.Helper()
