@@ -35,3 +35,17 @@ func TestQueueNext(t *testing.T) {
 		}
 	}
 }
+
+// TestReserve_manyWaiters wants the longest delay beside so many waiters that their delays overflow a Duration.
+func TestReserve_manyWaiters(t *testing.T) {
+	const day = 24 * time.Hour
+	r := Must(New(Config{Name: "x", InitialInterval: day, MaxInterval: day, RandomizationFactor: -1}))
+	now := time.Now()
+	r.record(0, Throttled)
+	for range 110_000 {
+		r.queue.push()
+	}
+	if got, _ := r.reserve(now); got != day {
+		t.Errorf("got %v want %v", got, day)
+	}
+}

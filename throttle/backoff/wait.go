@@ -195,7 +195,8 @@ func (r *Responsive) reserveLocked(now time.Time) time.Duration {
 	}
 	due := r.queue.next(r.retryAt)
 	if waiting := r.queue.waiters.Len(); waiting > 0 { // do not overtake the queue: estimate only
-		return min(max(0, due.Sub(now))+time.Duration(waiting)*r.delay.interval, r.config.MaxInterval)
+		enough := r.config.MaxInterval/r.delay.interval + 1 // for MaxInterval: more might overflow
+		return min(max(0, due.Sub(now))+min(time.Duration(waiting), enough)*r.delay.interval, r.config.MaxInterval)
 	}
 	if latest := now.Add(r.config.MaxInterval); due.After(latest) {
 		due = latest
