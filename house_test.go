@@ -328,3 +328,38 @@ func checkTestFiles(folder []source) (found []string) {
 	}
 	return found
 }
+
+// TestImageHasItsFolders checks that the image of the storefront is built from all that it needs: the Dockerfile
+// copies the go.mod of each replaced module, and .dockerignore leaves in each folder that is imported.
+func TestImageHasItsFolders(t *testing.T) {
+	dockerfile, ignored := readFile(t, "examples/storefront/Dockerfile"), readFile(t, ".dockerignore")
+	for line := range strings.Lines(readFile(t, "examples/go.mod")) {
+		_, folder, replaced := strings.Cut(strings.TrimSpace(line), " => ../")
+		if file := path.Join(folder, "go.mod"); replaced && !strings.Contains(dockerfile, "COPY "+file+" ") {
+			t.Errorf("Dockerfile: got no COPY of %s", file)
+		}
+	}
+	folders := parseTree(t, os.DirFS("."))
+	needed := []string{"examples/storefront"}
+	for i := 0; i < len(needed); i++ {
+		in := func(dir string) bool { return strings.Contains(ignored, "\n!"+dir+"\n") }
+		dir := needed[i]
+		for !in(dir) && dir != "." {
+			dir = path.Dir(dir)
+		}
+		if dir == "." {
+			t.Errorf(".dockerignore: leaves out %s", needed[i])
+		}
+		for _, s := range folders[needed[i]] {
+			for _, spec := range s.file.Imports {
+				imported, own := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+				if own && !s.isTest() && !slices.Contains(needed, imported) {
+					needed = append(needed, imported)
+				}
+			}
+		}
+	}
+	if len(needed) < 20 {
+		t.Errorf("got %d folders: %v", len(needed), needed)
+	}
+}
