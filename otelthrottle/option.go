@@ -110,7 +110,7 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	})
 }
 
-// WithAttributes adds attributes to every metric and every span. It ignores error.type
+// WithAttributes adds attributes to every metric and every span. It ignores error.type, objective
 // and all that begin with "throttle.", because this package sets those. If an attribute has no key, [New] returns an error.
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	attributes = slices.Clone(attributes)
@@ -145,8 +145,8 @@ func WithSpanNameFormatter(format func(name string, p throttle.Priority) string)
 }
 
 // WithFilter starts spans, and adds events for shed calls, only if keep returns true. Metrics count
-// all calls. The filter does not apply to the events of breakers, buckets and backoffs, which have
-// no priority. Nil changes nothing.
+// all calls. The filter does not apply to the events of breakers, buckets, backoffs, retries and
+// Controls, which have no priority. Nil changes nothing.
 func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
 	return option(func(c *config) {
 		if keep != nil {

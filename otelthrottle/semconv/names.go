@@ -113,7 +113,7 @@ const (
 	KeyRetryAttempts = attribute.Key("throttle.retry.attempts") // of a call
 	KeyRetryAttempt  = attribute.Key("throttle.retry.attempt")  // the number of one
 
-	KeyTuningKind   = attribute.Key("throttle.tuning.kind") // throttle, breaker, bucket or backoff
+	KeyTuningKind   = attribute.Key("throttle.tuning.kind") // throttle, breaker, bucket, backoff or retry
 	KeyTuningName   = attribute.Key("throttle.tuning.name")
 	KeyTuningSource = attribute.Key("throttle.tuning.source")
 	KeyTuningResult = attribute.Key("throttle.tuning.result")
