@@ -44,15 +44,19 @@ func (m *Manager) startLazy() {
 	}
 }
 
-// startTimer makes a round after d, unless the manager is closed before. The runtime may keep a stopped
-// timer for a while, so the timer does not refer to a closed manager.
+// startTimer makes a round after d, unless the manager is closed before. It stops an earlier timer, so
+// that there is never more than one. The runtime may keep a stopped timer for a while, so the timer does
+// not refer to a closed manager.
 func (m *Manager) startTimer(d time.Duration) {
 	open := m.lazy.open
-	m.lazy.timer.Store(time.AfterFunc(d, func() {
+	last := m.lazy.timer.Swap(time.AfterFunc(d, func() {
 		if m := open.Load(); m != nil {
 			m.lazyRound()
 		}
 	}))
+	if last != nil {
+		last.Stop()
+	}
 }
 
 func (m *Manager) closed() bool { return m.lazy.open.Load() == nil }
@@ -85,7 +89,7 @@ func (m *Manager) planRound() {
 }
 
 // lazyRound makes one round, or only reads the store if another manager decides. If the round or a
-// notification fails, it starts the timer again, because there may be no other call.
+// notification fails, it starts the timer again, unless a call has: there may be no other call.
 func (m *Manager) lazyRound() {
 	switch {
 	case m.memory == nil && !m.lazy.driven.Load():
@@ -108,7 +112,7 @@ func (m *Manager) lazyRound() {
 	}
 	m.lazy.busy.Store(false)
 	if err != nil || leads && !m.notifyOnce(m.open) {
-		m.startTimer(m.config.SampleRate)
+		m.wantRound()
 	}
 }
 

@@ -160,3 +160,27 @@ func TestNotRunningIsReportedOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestWithoutRun_noMoreRoundsThanOne in each SampleRate, while calls go on and rounds or notifications fail.
+func TestWithoutRun_noMoreRoundsThanOne(t *testing.T) {
+	for name, tt := range map[string]struct {
+		counts results // nil is a failed poll
+		notify func(context.Context, breaker.Event) error
+	}{
+		"the poll fails": {},
+		"Notify fails":   {results{{ID: "a"}: {Failures: 20}}, func(context.Context, breaker.Event) error { return errBoom }},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var count atomic.Int64
+			m := agent(t, breaker.Config{Notify: tt.notify, Poll: polls(func() results { count.Add(1); return tt.counts })})
+			defer m.Close()
+			for range 5000 {
+				_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+				time.Sleep(20 * time.Millisecond)
+			}
+			if got := count.Load(); got < 18 || got > 21 {
+				t.Errorf("got %d polls in 100 s, want about 20, one in each SampleRate", got)
+			}
+		})
+	}
+}
