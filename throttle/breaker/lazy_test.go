@@ -151,6 +151,11 @@ func TestNotRunningIsReportedOnce(t *testing.T) {
 		{"sampled", throttle.ModeEnforce, sampled, 0},
 		{"refreshed", throttle.ModeEnforce, refreshed, 0},
 		{"closed", throttle.ModeEnforce, func(s *scene) { must(s, s.actor().Close()) }, 0},
+		{"tuned all the time", throttle.ModeOff, func(s *scene) {
+			for i := range 60 {
+				time.AfterFunc(time.Duration(i)*time.Second, func() { must(s, s.actor().Tune(breaker.Patch{Mode: new(throttle.ModeShadow)})) })
+			}
+		}, 1},
 	} {
 		second := times(1, sheds(nil, k), wait(time.Second))
 		play(t, scenario{

@@ -71,7 +71,9 @@ func (m *Manager) retune(change func() error) error {
 		return err
 	}
 	m.publish()
-	m.lazy.wanted.Store(true) // there are no rounds in ModeOff
+	if m.memory != nil || m.lazy.timer.Load() == nil { // NotRunning is reported once
+		m.lazy.wanted.Store(true) // there are no rounds in ModeOff
+	}
 	return nil
 }
 
