@@ -77,6 +77,10 @@ func (m *Manager) change(ctx context.Context, k Key, decide func(known *record, 
 		return []edit{{key: k, record: next, events: events}}
 	})
 	m.publish()
+	if m.config.Notify != nil && m.makesLazyRounds() { // there may be no call that starts a round, which notifies
+		m.lazy.wanted.Store(true)
+		m.wantRound()
+	}
 	return err
 }
 

@@ -62,10 +62,14 @@ func (m *Manager) notifyLoop(ctx context.Context) {
 }
 
 // notifyOnce notifies all pending events. It handles several shards at once, and the events of a
-// circuit in order. It reports whether all succeeded, or another goroutine notifies.
+// circuit in order. It reports whether all succeeded. If another goroutine notifies, it returns false:
+// that one may not have seen the latest events.
 func (m *Manager) notifyOnce(ctx context.Context) bool {
-	if m.config.Notify == nil || m.notifying.Swap(true) {
+	if m.config.Notify == nil {
 		return true
+	}
+	if m.notifying.Swap(true) {
+		return false
 	}
 	defer m.notifying.Store(false)
 	var failed atomic.Bool

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -183,4 +184,31 @@ func TestARecordStaysUntilItIsNotified(t *testing.T) {
 			}
 		}),
 	})
+}
+
+// TestWithoutRun_everyEventIsNotified: one that comes while another one is notified, and one that is made by hand. No call
+// is made after them.
+func TestWithoutRun_everyEventIsNotified(t *testing.T) {
+	a, b := breaker.Key{ID: "a"}, breaker.Key{ID: "b"}
+	for name, mode := range map[string]throttle.Mode{"enforce": throttle.ModeEnforce, "off": throttle.ModeOff} {
+		bubble(t, name, func(t *testing.T) {
+			n := newEars()
+			n.answer = func(_ context.Context, e breaker.Event) error {
+				if e.Key == a {
+					time.Sleep(7 * time.Second)
+				}
+				return nil
+			}
+			m := agent(t, breaker.Config{Mode: mode, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
+			defer m.Close()
+			fails(t, m, a, 10)
+			time.Sleep(5*time.Second + 1)
+			fails(t, m, b, 10)
+			time.Sleep(time.Minute)
+			must(t, m.Disable(t.Context(), b))
+			time.Sleep(time.Minute)
+			equals(t, m.Status(b).State == breaker.Disabled, mode == throttle.ModeEnforce, "b is disabled")
+			n.check(t, 1)
+		})
+	}
 }
