@@ -30,7 +30,7 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 		if r == nil {
 			r = &record{Status: Status{Key: k, ChangedAt: now}}
 		}
-		if r.State == to && r.Forced == forced && (to != Closed || forced || r.Trips == 0) {
+		if r.State == to && r.Forced == forced && !r.Shadow && (to != Closed || forced || r.Trips == 0) {
 			return nil, nil
 		}
 		moved := machine{record: *r, settings: m.tenants().settings(k.Tenant), now: now}

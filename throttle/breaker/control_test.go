@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -107,4 +108,24 @@ func TestListIsInOrder(t *testing.T) {
 	}
 	equals(t, got, `"z" "a"/"1" "a"/"2" "b"/"1" `, "the list")
 	equals(t, m.Stats().Circuits, [breaker.Disabled + 1]int{0, 0, 0, 4}, "circuits")
+}
+
+// TestDisable_afterShadow disables by hand what trips in ModeShadow have disabled: ModeEnforce does not forget that.
+func TestDisable_afterShadow(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	tune := func(to throttle.Mode) step {
+		return func(s *scene) { must(s, s.actor().Tune(breaker.Patch{Mode: &to})) }
+	}
+	tripped := steps(fail(10, k), sampled, is(breaker.Disabled, 1, k))
+	config := breaker.Config{Mode: throttle.ModeShadow, ConsecutiveFailureThreshold: 1}
+	play(t, scenario{
+		name: "in ModeShadow", config: config,
+		steps: slices.Concat(tripped, steps(disable(k), tune(throttle.ModeEnforce), sampled, is(breaker.Disabled, 1, k), sheds(breaker.ErrDisabled, k))),
+	}, scenario{
+		name: "in ModeEnforce", config: config,
+		steps: slices.Concat(tripped, steps(tune(throttle.ModeEnforce), is(breaker.Closed, 0, k), disable(k), sampled, is(breaker.Disabled, 1, k))),
+	}, scenario{
+		name: "enabled", config: config,
+		steps: slices.Concat(tripped, steps(disable(k), enable(k), tune(throttle.ModeEnforce), sampled, is(breaker.Closed, 0, k))),
+	})
 }

@@ -17,7 +17,8 @@ const notRunningAfter = 2
 
 // lazyRounds makes the rounds of a manager on a [MemoryStore] while Run is not active. The first
 // round is one SampleRate after New. After that, a call starts a timer, and the timer makes a round,
-// at most one per SampleRate. Without calls there is no timer and no goroutine.
+// at most one per SampleRate. With Config.Notify, a change by hand starts the timer too. Without calls
+// there is no timer and no goroutine.
 //
 // On a shared store the timer only reports that Run was never called.
 type lazyRounds struct {
