@@ -187,12 +187,15 @@ func (s *MemoryStore) forgetProbes(now time.Time) {
 
 // Watch implements [store.Watcher].
 func (s *MemoryStore) Watch(ctx context.Context, changed func()) error {
-	for {
+	next := func() <-chan struct{} {
 		s.mu.Lock()
-		change := s.change
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		return s.change
+	}
+	for change := next(); ; {
 		select {
 		case <-change:
+			change = next() // before the report, during which there may be another change
 			changed()
 		case <-ctx.Done():
 			return ctx.Err()

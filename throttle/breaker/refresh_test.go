@@ -105,6 +105,27 @@ func TestHintsAreHeeded(t *testing.T) {
 	})
 }
 
+// TestMemoryStore_Watch reports a change that comes during the report of another.
+func TestMemoryStore_Watch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+		m := agent(t, breaker.Config{Store: s})
+		defer m.Close()
+		reports := 0
+		go func() {
+			_ = s.Watch(t.Context(), func() {
+				if reports++; reports == 1 {
+					_ = m.Enable(t.Context(), k)
+				}
+			})
+		}()
+		synctest.Wait()
+		must(t, m.Disable(t.Context(), k))
+		synctest.Wait()
+		equals(t, reports, 2, "reports of two changes")
+	})
+}
+
 // watched is a store whose Watch is the test's.
 type watched struct {
 	*meddler
