@@ -145,8 +145,12 @@ type Config struct {
 	Mode throttle.Mode
 }
 
+// withDefaults returns a copy with defaults. An invalid SampleRate is replaced by the default too, and so
+// is BreakerTimeout: validate reports them as they were given, and checks the other fields against that.
 func (c Config) withDefaults() Config {
-	c.SampleRate = check.Default(c.SampleRate, 5*time.Second)
+	if !check.Within(c.SampleRate, minSpan, maxSpan/2) {
+		c.SampleRate = 5 * time.Second
+	}
 	c.ObservabilityWindow = check.Default(c.ObservabilityWindow, max(time.Minute, 2*c.SampleRate))
 	c.Refresh = check.Default(c.Refresh, min(time.Second, c.SampleRate))
 	c.MaxStale = check.Default(c.MaxStale, min(maxSpan, max(time.Minute, 3*c.SampleRate))) // long enough for a change of the leader and one round
@@ -160,7 +164,9 @@ func (c Config) withDefaults() Config {
 
 // withCircuitDefaults returns a copy with the defaults of the fields that a tenant may set.
 func (c Config) withCircuitDefaults() Config {
-	c.BreakerTimeout = check.Default(c.BreakerTimeout, 30*time.Second)
+	if !check.Within(c.BreakerTimeout, minSpan, maxSpan) {
+		c.BreakerTimeout = 30 * time.Second
+	}
 	c.MaxBreakerTimeout = check.Default(c.MaxBreakerTimeout, c.BreakerTimeout)
 	c.FailureThreshold = check.Default(c.FailureThreshold, 70)
 	c.SuccessThreshold = check.Default(c.SuccessThreshold, 60)
@@ -184,9 +190,11 @@ func (c Config) complete() (Config, error) {
 	c = c.withDefaults()
 	v := newValidator(&given)
 	c.validate(v)
-	shared := c.shared()
+	memory, ok := c.Store.(*MemoryStore)
+	v.Want(!ok || memory != nil && memory.probes != nil, "Store", "a nil or zero MemoryStore", "one of NewMemoryStore")
+	v.Want(c.Counter == nil || c.Counter.span > 0, "Counter", "a zero Counter", "one of NewCounter")
 	if c.Counter == nil && c.Poll == nil {
-		if shared {
+		if c.Store != nil && !ok { // the store may be shared with other processes
 			v.Missing("Poll", "a poll that sees the calls of all managers, such as sqlstore.Poller, because Store is shared; or a Counter, if the calls of the leader are enough")
 		}
 		c.Counter = NewCounter(c.ObservabilityWindow)
@@ -201,12 +209,6 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c, v.Err()
-}
-
-// shared reports whether the store may be shared with other processes: it is not a [MemoryStore].
-func (c *Config) shared() bool {
-	_, memory := c.Store.(*MemoryStore)
-	return c.Store != nil && !memory
 }
 
 // validator collects the invalid fields of a Config. It reports a field only if the caller has set it:
@@ -231,7 +233,7 @@ func (v *validator) span(field string, given, value, lowest time.Duration) {
 func (c *Config) validate(v *validator) {
 	given := v.given
 	v.Name("Name", c.Name)
-	v.Span("SampleRate", c.SampleRate, minSpan, maxSpan/2)
+	v.Span("SampleRate", check.Default(given.SampleRate, c.SampleRate), minSpan, maxSpan/2)
 	v.span("ObservabilityWindow", given.ObservabilityWindow, c.ObservabilityWindow, 2*c.SampleRate)
 	v.span("Refresh", given.Refresh, c.Refresh, minSpan)
 	if given.MaxStale != 0 {
@@ -251,7 +253,7 @@ func (c *Config) validate(v *validator) {
 
 // validateCircuit checks the fields that a tenant may set.
 func (c *Config) validateCircuit(v *validator) {
-	v.span("BreakerTimeout", v.given.BreakerTimeout, c.BreakerTimeout, minSpan)
+	v.span("BreakerTimeout", v.given.BreakerTimeout, v.given.BreakerTimeout, minSpan)
 	v.span("MaxBreakerTimeout", v.given.MaxBreakerTimeout, c.MaxBreakerTimeout, c.BreakerTimeout)
 	v.Want(check.Within(c.Jitter, 0, 0.5), "Jitter", c.Jitter, "0 to 0.5")
 	c.validateThresholds(v)

@@ -67,7 +67,23 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"several", breaker.Config{SampleRate: -1, Jitter: 2}, "Config.SampleRate is -1ns: want 1ms to 360h0m0s\nbreaker: Config.Jitter is 2: want 0 to 0.5"},
 		{"shared store without a poll", breaker.Config{Store: shared}, "Config.Poll is missing: want a poll"},
 		{"shared store with a counter", breaker.Config{Store: shared, Counter: breaker.NewCounter(time.Minute)}, ""},
+		{"zero counter", breaker.Config{Counter: &breaker.Counter{}, Poll: failingAll(1)}, "Config.Counter is a zero Counter: want one of NewCounter"},
+		{"zero store", breaker.Config{Store: &breaker.MemoryStore{}}, "Config.Store is a nil or zero MemoryStore: want one of NewMemoryStore"},
+		{"nil store with a type", breaker.Config{Store: (*breaker.MemoryStore)(nil)}, "Config.Store is a nil or zero MemoryStore"},
 		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter is a counter of 1h0m0s: want one of ObservabilityWindow = 1m0s"},
+	}
+	for _, span := range []time.Duration{math.MinInt64, -1, 1 << 62, math.MaxInt64} { // each is an error of its own field only
+		c := breaker.Config{
+			Name: "x", ObservabilityWindow: time.Minute, Refresh: time.Second, MaxBreakerTimeout: time.Hour, ConsecutiveFailureThreshold: 3, HalfOpenMax: time.Minute,
+		}
+		slow, open := c, c
+		slow.SampleRate, open.BreakerTimeout = span, span
+		for field, c := range map[string]breaker.Config{"SampleRate": slow, "BreakerTimeout": open} {
+			want := fmt.Sprintf("breaker: Config.%s is %v: want 1ms to ", field, span)
+			if _, err := breaker.New(c); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %d: got %v want %s", field, span, err, want)
+			}
+		}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
