@@ -60,7 +60,11 @@ type breakerSQL struct {
 }
 
 func newBreakerSQL(d Dialect, prefix string, notify bool) breakerSQL {
-	t := newTexts(d, prefix)
+	newProbe := newProbeSQL
+	if d == MySQL {
+		newProbe = newProbeMySQL
+	}
+	t := newTexts(d, prefix, "{new}", newProbe)
 	advance := advanceSQL
 	if notify {
 		advance += " RETURNING pg_notify(?, '')" // sent when the transaction commits
@@ -90,8 +94,8 @@ func newBreakerSQL(d Dialect, prefix string, notify bool) breakerSQL {
 	if d == MySQL {
 		s.insertLease, s.insertShard = t.one(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), t.one(insertShardMySQL)
 		s.putRecords.tail = putRecordsEndMySQL
-		s.probe.tail = probeEndMySQL
-		s.used, s.probeUse = t.many(usedSQL, "(?, ?)", ")"), t.many(probeSQL, probeRowSQL, probeUseMySQL)
+		s.probe, s.probeUse = t.many(probeSQL, probeRowSQL, probeEndMySQL), t.many(probeSQL, probeRowSQL, probeUseMySQL)
+		s.used = t.many(usedSQL, "(?, ?)", ")")
 	}
 	return s
 }
@@ -143,22 +147,25 @@ WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
 )
 
 // A row is the budget of one period, and begins_us is its start. A request that has read the clock
-// in an earlier period than that of the row takes from the period of the row.
+// in an earlier period than that of the row takes from the period of the row. If that begins more than a
+// minute after the period of the request, the clock was set back since: the request begins a new period.
 const (
 	probeSQL    = `INSERT INTO {probe} {as p}(name, id, generation, begins_us, ends_us, budget, used, granted) VALUES `
 	probeEndSQL = ` ON CONFLICT (name, id, generation) DO UPDATE SET
-	granted = {greatest}(0, {least}(excluded.granted, excluded.budget - CASE WHEN excluded.begins_us > p.begins_us THEN 0 ELSE p.used END)),
-	used = CASE WHEN excluded.begins_us > p.begins_us THEN 0 ELSE p.used END +
-		{greatest}(0, {least}(excluded.granted, excluded.budget - CASE WHEN excluded.begins_us > p.begins_us THEN 0 ELSE p.used END)),
-	begins_us = {greatest}(p.begins_us, excluded.begins_us), ends_us = {greatest}(p.ends_us, excluded.ends_us), budget = excluded.budget
+	granted = {greatest}(0, {least}(excluded.granted, excluded.budget - CASE WHEN {new} THEN 0 ELSE p.used END)),
+	used = CASE WHEN {new} THEN 0 ELSE p.used END + {greatest}(0, {least}(excluded.granted, excluded.budget - CASE WHEN {new} THEN 0 ELSE p.used END)),
+	begins_us = CASE WHEN {new} THEN excluded.begins_us ELSE p.begins_us END, ends_us = CASE WHEN {new} THEN excluded.ends_us ELSE p.ends_us END,
+	budget = excluded.budget
 RETURNING id, generation, granted`
+	newProbeSQL = `excluded.begins_us > p.begins_us OR p.begins_us > excluded.ends_us + 60000000`
 	probeRowSQL = `(?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// MySQL has no RETURNING. One statement inserts and so locks the rows, another reads them, a
 	// third updates them. No assignment reads a column that an earlier one has assigned. Most
 	// versions read the new value there, but some modes of MariaDB read the old one.
-	probeEndMySQL = ` ON DUPLICATE KEY UPDATE used = IF(VALUES(begins_us) > begins_us, 0, used),
-	begins_us = GREATEST(begins_us, VALUES(begins_us)), ends_us = GREATEST(ends_us, VALUES(ends_us)), budget = VALUES(budget)`
+	probeEndMySQL = ` ON DUPLICATE KEY UPDATE used = IF({new}, 0, used), ends_us = IF({new}, VALUES(ends_us), ends_us),
+	begins_us = IF({new}, VALUES(begins_us), begins_us), budget = VALUES(budget)`
+	newProbeMySQL = `VALUES(begins_us) > begins_us OR begins_us > VALUES(ends_us) + 60000000`
 	usedSQL       = `SELECT id, generation, used FROM {probe} WHERE name = ? AND (id, generation) IN (`
 	probeUseMySQL = ` ON DUPLICATE KEY UPDATE used = used + VALUES(granted), granted = VALUES(granted)`
 

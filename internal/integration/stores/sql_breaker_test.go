@@ -27,6 +27,7 @@ func (e *engine) cases(t *testing.T) {
 		{"foreign rows are ignored", e.leavesOutWhatIsNotOurs},
 		{"old probes are deleted", e.deletesOldProbes},
 		{"a late clock reading counts in its period", e.countsLateProbes},
+		{"probes from before the clock was set back end", e.endsProbesOfTheFuture},
 		{"deliveries", e.polls},
 	} {
 		t.Run(c.name, c.run)
@@ -163,6 +164,29 @@ func (e *engine) countsLateProbes(t *testing.T) {
 	}
 	grant(1)
 	grant(0)
+}
+
+// endsProbesOfTheFuture has a used budget that begins some days from now: the clock was set back after that.
+func (e *engine) endsProbesOfTheFuture(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "ahead", Prefix: "ahead_"})
+	request := store.ProbeRequest{Generation: 1, Since: time.Now().Add(-time.Hour), Every: 24 * time.Hour, Budget: 5, Want: 3}
+	grants := func(want ...int) {
+		t.Helper()
+		for _, want := range want {
+			got, err := b.Probe(t.Context(), []store.ProbeRequest{request})
+			if err != nil || got[0].Granted != want {
+				t.Errorf("got %v %v want %d", got, err, want)
+			}
+		}
+	}
+	grants(3, 2, 0)
+	e.exec(t, db, "UPDATE ahead_breaker_probe SET begins_us = begins_us + 172800000000, ends_us = ends_us + 172800000000")
+	grants(3, 2, 0)
+	var begins, ends int64
+	if err := db.QueryRow("SELECT begins_us, ends_us FROM ahead_breaker_probe").Scan(&begins, &ends); err != nil || begins > time.Now().UnixMicro() || ends-begins != request.Every.Microseconds() {
+		t.Errorf("got a period from %d to %d, %v want that of now", begins, ends, err)
+	}
 }
 
 // createsAtOnce creates the tables of both stores by twenty processes.
