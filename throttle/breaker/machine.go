@@ -37,8 +37,11 @@ func (m *machine) evaluate() {
 		return
 	}
 	if m.Shadow && m.settings.Mode == throttle.ModeEnforce {
+		before := m.State
 		m.forget()
-		return
+		if m.Shadow, m.changed = false, true; before != Closed {
+			return
+		}
 	}
 	if m.endsOnlyByHand() {
 		return

@@ -134,3 +134,16 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 		}
 	})
 }
+
+// TestTune_enforceAfterShadow fails in ModeEnforce what has recovered in ModeShadow: it opens at once.
+func TestTune_enforceAfterShadow(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	play(t, scenario{
+		name: "a closed circuit", config: breaker.Config{Mode: throttle.ModeShadow, ObservabilityWindow: 10 * time.Minute},
+		steps: steps(fail(10, k), sampled, is(breaker.Open, 1, k), wait(31*time.Second), times(30, func(s *scene) {
+			must(s, s.actor().Circuit(k).Do(s.Context(), succeeding))
+		}), sampled, is(breaker.Closed, 1, k), func(s *scene) {
+			must(s, s.actor().Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
+		}, is(breaker.Closed, 0, k), fail(20, k), sampled, is(breaker.Open, 1, k), sheds(breaker.ErrOpen, k)),
+	})
+}
