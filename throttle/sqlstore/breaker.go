@@ -110,6 +110,7 @@ func (w *Watched) Watch(ctx context.Context, changed func()) error { return w.li
 const (
 	maxOwner   = 1024 // bytes, as the column in MySQL
 	sweepEvery = time.Minute
+	sweepTime  = 50 * time.Millisecond
 	probeGrace = time.Minute // the time that a row of probes is kept after its period, for a late request
 )
 
@@ -162,14 +163,35 @@ func (b *Breaker) Resign(ctx context.Context, l breakerstore.Lease) error {
 }
 
 // sweep deletes the rows of probes whose period is over, at most once per sweepEvery. Only the
-// leader calls it. After an error, a later call deletes the rows.
+// leader calls it. The answer to Campaign waits for it, so it stops after sweepTime, and the next call
+// goes on. After an error, a later call deletes the rows.
 func (b *Breaker) sweep(ctx context.Context) {
 	last, now := b.swept.Load(), int64(time.Since(b.created))
 	if now-last < int64(sweepEvery) || !b.swept.CompareAndSwap(last, now) {
 		return
 	}
-	_ = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.sql.sweep, b.name, probeGrace.Microseconds())
+	for begun := time.Now(); time.Since(begun) < sweepTime; {
+		if n, err := b.sweepSome(ctx); err != nil || n < rowsPerStatement {
+			return
+		}
+	}
+	b.swept.Store(last)
+}
+
+// sweepSome deletes some of these rows, and returns how many it has found.
+func (b *Breaker) sweepSome(ctx context.Context) (found int, err error) {
+	args := []any{b.name, probeGrace.Microseconds()}
+	err = eachRow(ctx, b.db, b.sql.oldProbes, append(args, rowsPerStatement), func(rows *sql.Rows) error {
+		var id []byte
+		err := rows.Scan(&id)
+		args = append(args, id)
+		return err
+	})
+	if found = len(args) - 2; err != nil || found == 0 {
+		return 0, err
+	}
+	return found, inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, b.sql.sweep.of(found), args...)
 		return err
 	})
 }

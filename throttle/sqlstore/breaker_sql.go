@@ -55,7 +55,8 @@ type breakerSQL struct {
 
 	load, deleteRecords, putRecords *manySQL
 
-	now, sweep            string
+	now, oldProbes        string
+	sweep                 *manySQL
 	probe, used, probeUse *manySQL // the last two on MySQL only
 }
 
@@ -87,9 +88,10 @@ func newBreakerSQL(d Dialect, prefix string, notify bool) breakerSQL {
 		deleteRecords: t.many(deleteRecordsSQL, "?", ")"),
 		putRecords:    t.many(putRecordsSQL, "(?, ?, ?, ?)", putRecordsEndSQL),
 
-		now:   t.one("SELECT {now}"),
-		sweep: t.one(sweepSQL),
-		probe: t.many(probeSQL, probeRowSQL, probeEndSQL),
+		now:       t.one("SELECT {now}"),
+		oldProbes: t.one("SELECT id FROM {probe} WHERE " + oldProbeSQL + " LIMIT ?"),
+		sweep:     t.many("DELETE FROM {probe} WHERE "+oldProbeSQL+" AND id IN (", "?", ")"),
+		probe:     t.many(probeSQL, probeRowSQL, probeEndSQL),
 	}
 	if d == MySQL {
 		s.insertLease, s.insertShard = t.one(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), t.one(insertShardMySQL)
@@ -169,5 +171,5 @@ RETURNING id, generation, granted`
 	usedSQL       = `SELECT id, generation, used FROM {probe} WHERE name = ? AND (id, generation) IN (`
 	probeUseMySQL = ` ON DUPLICATE KEY UPDATE used = used + VALUES(granted), granted = VALUES(granted)`
 
-	sweepSQL = `DELETE FROM {probe} WHERE name = ? AND ends_us < {now} - ?`
+	oldProbeSQL = `name = ? AND ends_us < {now} - ?`
 )

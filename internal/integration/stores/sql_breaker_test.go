@@ -143,6 +143,26 @@ func (e *engine) deletesOldProbes(t *testing.T) {
 	if left != 1 || generation != 2 {
 		t.Errorf("got %d rows, the last of generation %d; want that of generation 2 only", left, generation)
 	}
+	many := make([]store.ProbeRequest, 1100) // of 600 circuits; more than one statement deletes
+	for i := range many {
+		many[i] = store.ProbeRequest{ID: store.RecordID{byte(i % 600), byte(i % 600 >> 8)}, Generation: uint64(3 + i), Since: time.Now(), Every: time.Hour, Budget: 5, Want: 1}
+	}
+	if _, err := b.Probe(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	e.exec(t, db, "UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation > 2")
+	later := e.store(t, db, sqlstore.BreakerConfig{Name: "sweep", Prefix: "sweep_"}) // which has not swept yet
+	for n := 0; n < 20 && left > 0; n++ {                                            // a slow database needs several
+		if _, err := later.Campaign(t.Context(), store.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.QueryRow("SELECT COUNT(*) FROM sweep_breaker_probe WHERE generation > 2").Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left > 0 {
+		t.Errorf("got %d old rows left, want none", left)
+	}
 }
 
 // countsLateProbes creates the row of a budget that has not begun yet. This happens if another statement
