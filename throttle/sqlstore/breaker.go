@@ -50,6 +50,7 @@ type Breaker struct {
 	sql     breakerSQL
 	notify  string
 	swept   atomic.Int64 // when old probes were last deleted, in nanoseconds since created
+	sweptTo atomic.Pointer[[]byte]
 	created time.Time
 }
 
@@ -178,20 +179,32 @@ func (b *Breaker) sweep(ctx context.Context) {
 	b.swept.Store(last)
 }
 
-// sweepSome deletes some of these rows, and returns how many it has found.
+// sweepSome deletes the next of these rows, and returns how many it has found. It goes on at the ID at
+// which the last call stopped: on PostgreSQL, a scan of rows that were deleted takes long.
 func (b *Breaker) sweepSome(ctx context.Context) (found int, err error) {
+	last := []byte{}
+	if to := b.sweptTo.Load(); to != nil {
+		last = *to
+	}
 	args := []any{b.name, probeGrace.Microseconds()}
-	err = eachRow(ctx, b.db, b.sql.oldProbes, append(args, rowsPerStatement), func(rows *sql.Rows) error {
+	err = eachRow(ctx, b.db, b.sql.oldProbes, append(args, last, rowsPerStatement), func(rows *sql.Rows) error {
 		var id []byte
 		err := rows.Scan(&id)
-		args = append(args, id)
+		args, last = append(args, id), id
 		return err
 	})
-	if found = len(args) - 2; err != nil || found == 0 {
-		return 0, err
+	if found = len(args) - 2; err == nil && found > 0 {
+		err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, b.sql.sweep.of(found), args...)
+			return err
+		})
 	}
-	return found, inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.sql.sweep.of(found), args...)
-		return err
-	})
+	switch {
+	case err != nil:
+	case found < rowsPerStatement:
+		b.sweptTo.Store(nil)
+	default:
+		b.sweptTo.Store(&last)
+	}
+	return found, err
 }

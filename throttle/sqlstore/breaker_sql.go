@@ -89,7 +89,7 @@ func newBreakerSQL(d Dialect, prefix string, notify bool) breakerSQL {
 		putRecords:    t.many(putRecordsSQL, "(?, ?, ?, ?)", putRecordsEndSQL),
 
 		now:       t.one("SELECT {now}"),
-		oldProbes: t.one("SELECT id FROM {probe} WHERE " + oldProbeSQL + " LIMIT ?"),
+		oldProbes: t.one("SELECT id FROM {probe} WHERE " + oldProbeSQL + " AND id > ? ORDER BY id LIMIT ?"),
 		sweep:     t.many("DELETE FROM {probe} WHERE "+oldProbeSQL+" AND id IN (", "?", ")"),
 		probe:     t.many(probeSQL, probeRowSQL, probeEndSQL),
 	}
