@@ -49,8 +49,8 @@ type Breaker struct {
 	prefix  string
 	sql     breakerSQL
 	notify  string
-	swept   atomic.Int64 // when old probes were last deleted, in nanoseconds since created
-	sweptTo atomic.Pointer[[]byte]
+	swept   atomic.Int64           // when old probes were last deleted, in nanoseconds since created
+	sweptTo atomic.Pointer[[]byte] // the ID at which the last sweep stopped, nil if at the end
 	created time.Time
 }
 
