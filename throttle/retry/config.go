@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 	c.Attempts = check.Default(c.Attempts, 3)
 	c.Budget.Share = check.Default(c.Budget.Share, 0.1)
 	c.Budget.Window = check.Default(c.Budget.Window, 10*time.Second)
-	c.Budget.Reserve = check.Default(c.Budget.Reserve, max(0.3, 1/c.Budget.Window.Seconds()))
+	c.Budget.Reserve = check.Default(c.Budget.Reserve, max(0.3, 1/max(c.Budget.Window, minWindow).Seconds()))
 	c.Delay.Longest = check.Default(c.Delay.Longest, 10*time.Second)
 	c.Delay.Initial = check.Default(c.Delay.Initial, min(50*time.Millisecond, max(c.Delay.Longest, time.Microsecond)))
 	if c.Rand == nil {
@@ -115,7 +115,7 @@ func (c *Config) validate() error {
 	u.validate(&e, "Budget.")
 	e.Span("Budget.Window", c.Budget.Window, minWindow, maxWindow)
 	e.Span("Delay.Longest", c.Delay.Longest, time.Microsecond, maxDelay)
-	e.Want(check.Within(c.Delay.Initial, time.Microsecond, c.Delay.Longest), "Delay.Initial", c.Delay.Initial, "1µs to Delay.Longest")
+	e.Want(check.Within(c.Delay.Initial, time.Microsecond, max(c.Delay.Longest, time.Microsecond)), "Delay.Initial", c.Delay.Initial, "1µs to Delay.Longest")
 	e.Span("Delay.Attempt", c.Delay.Attempt, 0, maxDelay)
 	return e.Err()
 }

@@ -25,12 +25,17 @@ func TestNew_NamesEveryInvalidField(t *testing.T) {
 		"Delay.Initial is 1ns":    {Name: "x", Delay: retry.Delay{Initial: 1}},
 		"Delay.Initial is 20s":    {Name: "x", Delay: retry.Delay{Initial: 20 * time.Second}},
 		"Delay.Longest is 2h":     {Name: "x", Delay: retry.Delay{Longest: 2 * time.Hour}},
+		"Delay.Longest is 10ns":   {Name: "x", Delay: retry.Delay{Longest: 10}},
+		"Budget.Window is 10ns":   {Name: "x", Budget: retry.Budget{Window: 10}},
 		"Delay.Longest is -1s":    {Name: "x", Delay: retry.Delay{Longest: -time.Second}},
 		"Delay.Attempt is -1s":    {Name: "x", Delay: retry.Delay{Attempt: -time.Second}},
 	} {
 		r, err := retry.New(c)
 		if r != nil || err == nil || !strings.HasPrefix(err.Error(), "retry: Config."+field) || !strings.Contains(err.Error(), ": want ") {
 			t.Errorf("got %v want an error about %s", err, field)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v want an error about %s only", err, field)
 		}
 		if invalid := c.Validate(); invalid == nil || err == nil || invalid.Error() != err.Error() {
 			t.Errorf("Validate: got %v want %v", invalid, err)

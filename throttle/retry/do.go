@@ -72,7 +72,7 @@ func (r *Retrier) rest(ctx context.Context, p throttle.Priority, fn func(context
 		a = result{ctx: run.current}
 		next := r.try(run.priority, func(ctx context.Context) error {
 			run.current = ctx
-			run.begun()
+			run.begun(throttle.Call{}) // Do of the throttle ends the call
 			return fn(ctx)
 		}, &a)
 		if !a.made {

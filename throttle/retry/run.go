@@ -50,8 +50,12 @@ type Result struct {
 }
 
 // Begin begins a call. The priority is p unless ctx carries one. Each Run must end: by an attempt
-// that Admit does not admit, by an Again that returns false, or by Abandon.
+// that Admit does not admit, by an Again that returns false, or by Abandon. A nil ctx is
+// context.Background(). If the Retrier is nil or zero, Admit returns an error.
 func (r *Retrier) Begin(ctx context.Context, p throttle.Priority) Run {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	return Run{retrier: r, ctx: ctx, current: ctx, number: 1, priority: p}
 }
 
@@ -72,6 +76,9 @@ func (u *Run) Priority() throttle.Priority {
 // returned Call. Without a throttle the Call does nothing.
 func (u *Run) Admit() (throttle.Call, error) {
 	var call throttle.Call
+	if !u.retrier.valid() {
+		return call, errNil
+	}
 	if t := u.retrier.config.Throttle; t != nil {
 		var err error
 		if call, err = t.Admit(u.current, u.priority); err != nil {
@@ -80,11 +87,13 @@ func (u *Run) Admit() (throttle.Call, error) {
 		}
 		u.current = call.Context()
 	}
-	u.begun()
+	u.begun(call)
 	return call, nil
 }
 
-func (u *Run) begun() {
+// begun counts an attempt whose throttle admitted it, and calls the Retried hook. If the hook does not return, the
+// call ends: its owner does not get it.
+func (u *Run) begun(call throttle.Call) {
 	u.sent++
 	r := u.retrier
 	if u.number == 1 {
@@ -92,7 +101,14 @@ func (u *Run) begun() {
 	}
 	r.counters.sent.Add(1)
 	if h := r.config.Hooks.Retried; h != nil && !r.closed.Load() {
+		returned := false
+		defer func() {
+			if !returned {
+				call.Done(throttle.ErrPanicked)
+			}
+		}()
 		h(u.current, SentEvent{Retrier: r, Attempt: u.number, Delay: u.delay, Err: u.err})
+		returned = true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +160,52 @@ func TestRun_AdmitReportsAContextThatEnded(t *testing.T) {
 		}
 		if got := denials(r); !maps.Equal(got, map[retry.Reason]uint64{retry.ReasonCanceled: 1}) {
 			t.Errorf("denied %v", got)
+		}
+	})
+}
+
+// The owner of a Run does not get a call whose Retried hook does not return, so Admit must end the call.
+func TestRun_AdmitEndsTheCallOfAHookThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+		r := newRetrier(t, retry.Config{Throttle: th, Budget: generous(), Hooks: retry.Hooks{
+			Retried: func(context.Context, retry.SentEvent) { panic("boom") },
+		}})
+		run := r.Begin(t.Context(), throttle.Medium)
+		call := throttle.Must(run.Admit())
+		call.Done(rejected())
+		if !run.Again(retry.Result{Err: rejected()}) {
+			t.Fatal("got no retry")
+		}
+		func() {
+			defer func() {
+				if recover() != "boom" {
+					t.Error("the panic of the hook did not reach the caller")
+				}
+			}()
+			_, _ = run.Admit()
+		}()
+		got := th.Stats().Priorities[throttle.Low]
+		if got.InFlight != 0 || got.Ended.Count(throttle.Ignored, throttle.FaultPanic) != 1 {
+			t.Errorf("%d calls in flight, ended %v want none, and one that panicked", got.InFlight, slices.Collect(got.Ended.All()))
+		}
+	})
+}
+
+// Calls of a nil or zero Retrier return an error, also those of a Run. A nil context is the background.
+func TestRun_BadInput(t *testing.T) {
+	for name, r := range map[string]*retry.Retrier{"nil": nil, "zero": {}} {
+		run := r.Begin(t.Context(), throttle.Medium)
+		if _, err := run.Admit(); err == nil || !strings.Contains(err.Error(), "make one with New") {
+			t.Errorf("%s Retrier: got error %v want one that says how to make one", name, err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		run := newRetrier(t, retry.Config{Budget: generous()}).Begin(nil, throttle.Medium) //nolint:staticcheck // the case
+		call := throttle.Must(run.Admit())
+		call.Done(rejected())
+		if !run.Again(retry.Result{Err: rejected()}) || run.Priority() != throttle.Low {
+			t.Errorf("a nil context: got attempt %d want a retry", run.Attempt())
 		}
 	})
 }
