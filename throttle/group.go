@@ -23,6 +23,9 @@ const (
 // errNoConfig is the error of NewGroup without a function.
 var errNoConfig = errors.New("throttle: NewGroup needs a function that returns a Config")
 
+// errNoGroup is the error of Get and Tune of a nil or zero Group.
+var errNoGroup = errors.New("throttle: nil or zero Group: make one with NewGroup")
+
 // GroupConfig limits the size of a [Group]. Every zero field means its default.
 type GroupConfig struct {
 	// Max is the largest number of throttles, at least 1. Default 1000. Beyond it, the group closes
@@ -47,6 +50,8 @@ type GroupConfig struct {
 //
 // All throttles of a group have the same name, so metrics report them as one source. The key is in
 // [Throttle.Key], [ShedError], the log, spans and the status page.
+//
+// Get and Tune of a nil or zero Group return an error. It has no throttles.
 type Group struct {
 	config  func(key string) Config
 	members *lru.Map[*Throttle] // changed with the lock mu
@@ -75,9 +80,14 @@ func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
 	return &Group{config: config, members: lru.New[*Throttle](c.Max, c.Idle)}, nil
 }
 
+func (g *Group) valid() bool { return g != nil && g.members != nil }
+
 // Get returns the throttle of key, and creates it if necessary. It returns an error if the Config
 // of the key is invalid or has another Name than the other members, and [ErrClosed] after Close.
 func (g *Group) Get(key string) (*Throttle, error) {
+	if !g.valid() {
+		return nil, errNoGroup
+	}
 	if t, ok := g.members.Get(key); ok {
 		return t, nil
 	}
@@ -149,6 +159,9 @@ func (g *Group) insert(key string, fresh *Throttle, tuned *Patch) (t *Throttle, 
 // that it creates later. Use it as a kill switch for every host, method or tenant. If a value is out
 // of range, it changes none and returns the error of [Patch.Validate].
 func (g *Group) Tune(p Patch) error {
+	if !g.valid() {
+		return errNoGroup
+	}
 	if err := p.Validate(); err != nil {
 		return err
 	}
@@ -179,6 +192,9 @@ func (g *Group) record(p Patch) ([]*Throttle, error) {
 // Lookup returns the throttle of key, if the group has one. Unlike [Group.Get] it creates none and
 // does not count as use.
 func (g *Group) Lookup(key string) (*Throttle, bool) {
+	if !g.valid() {
+		return nil, false
+	}
 	return g.members.Find(key)
 }
 
@@ -196,6 +212,9 @@ func (g *Group) All() iter.Seq2[string, *Throttle] {
 }
 
 func (g *Group) all() []*Throttle {
+	if !g.valid() {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.members.Values()
@@ -203,6 +222,9 @@ func (g *Group) all() []*Throttle {
 
 // Len returns the number of throttles in the group.
 func (g *Group) Len() int {
+	if !g.valid() {
+		return 0
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.members.Len()
@@ -211,6 +233,9 @@ func (g *Group) Len() int {
 // Close closes all throttles of the group. Get and Tune then return [ErrClosed]. Close is
 // idempotent and always returns nil.
 func (g *Group) Close() error {
+	if !g.valid() {
+		return nil
+	}
 	g.mu.Lock()
 	g.closed = true
 	members := g.members.Clear()

@@ -141,6 +141,23 @@ func TestBadGroupConfigsAreRefused(t *testing.T) {
 	newGroup(t, config, throttle.GroupConfig{Max: 1, Idle: time.Second})
 }
 
+// TestANilOrZeroGroup has no throttles, and says how to make one.
+func TestANilOrZeroGroup(t *testing.T) {
+	for name, g := range map[string]*throttle.Group{"nil": nil, "zero": {}} {
+		_, err := g.Get("a")
+		for _, err := range []error{err, g.Tune(throttle.Patch{})} {
+			if err == nil || !strings.Contains(err.Error(), "make one with NewGroup") {
+				t.Errorf("%s: got error %v want one about NewGroup", name, err)
+			}
+		}
+		_, found := g.Lookup("a")
+		equal(t, name+": found", found, false)
+		equal(t, name+": keys", keysOf(g), "[]")
+		equal(t, name+": number", g.Len(), 0)
+		equal(t, name+": Close", g.Close(), nil)
+	}
+}
+
 // keysOf returns the keys that All yields, in their order.
 func keysOf(g *throttle.Group) string {
 	var keys []string

@@ -57,13 +57,19 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return &Client{throttles: t, config: c, ownCode: ownCode}, nil
 }
 
-// Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.throttles.Group }
+// Group returns the throttles by key, for Stats and Tune. It returns nil, a Group without throttles, for a
+// nil or zero Client.
+func (c *Client) Group() *throttle.Group {
+	if c == nil || c.throttles == nil {
+		return nil
+	}
+	return c.throttles.Group
+}
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.throttles.Group.Close() }
+func (c *Client) Close() error { return c.Group().Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. A shed call is not sent. Its
 // error has the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is

@@ -140,6 +140,15 @@ func TestConfig_errors(t *testing.T) {
 
 func TestNilAndZero(t *testing.T) {
 	var client *connectthrottle.Client
+	var server *connectthrottle.Server
+	for _, c := range []interface {
+		Close() error
+		Group() *throttle.Group
+	}{client, new(connectthrottle.Client), server, new(connectthrottle.Server)} {
+		if err := c.Close(); err != nil || c.Group().Len() != 0 {
+			t.Errorf("got error %v want nothing to close", err)
+		}
+	}
 	for name, build := range map[string]func(){
 		"nil client": func() { client.Interceptor() }, "zero client": func() { new(connectthrottle.Client).Interceptor() },
 		"zero server": func() { new(connectthrottle.Server).Interceptor() },

@@ -94,13 +94,19 @@ func HealthCheck(_ context.Context, rpc RPC) bool {
 	return strings.HasPrefix(rpc.Spec.Procedure, "/grpc.health.v1.Health/")
 }
 
-// Group returns the throttles by key, for Stats and Tune.
-func (s *Server) Group() *throttle.Group { return s.throttles.Group }
+// Group returns the throttles by key, for Stats and Tune. It returns nil, a Group without throttles, for a
+// nil or zero Server.
+func (s *Server) Group() *throttle.Group {
+	if s == nil || s.throttles == nil {
+		return nil
+	}
+	return s.throttles.Group
+}
 
 // Close closes the throttles. Later calls are served without a throttle: they are not shed and not
 // counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
 // and always returns nil.
-func (s *Server) Close() error { return s.throttles.Group.Close() }
+func (s *Server) Close() error { return s.Group().Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. The caller of a shed call gets
 // the code Unavailable with a RetryInfo and Retry-After. If a handler returns the shed of a call of

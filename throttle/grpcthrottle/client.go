@@ -78,16 +78,27 @@ func (c *Client) DialOptions() []grpc.DialOption {
 	}
 }
 
-// Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.throttles.Group }
+// Group returns the throttles by key, for Stats and Tune. It returns nil, a Group without throttles, for a
+// nil or zero Client.
+func (c *Client) Group() *throttle.Group {
+	if c == nil || c.throttles == nil {
+		return nil
+	}
+	return c.throttles.Group
+}
 
 // Retriers returns the retriers of all keys, for Stats. It returns nil without ClientConfig.Retry.
-func (c *Client) Retriers() *retry.Group { return c.throttles.Retriers }
+func (c *Client) Retriers() *retry.Group {
+	if c == nil || c.throttles == nil {
+		return nil
+	}
+	return c.throttles.Retriers
+}
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.throttles.Group.Close() }
+func (c *Client) Close() error { return c.Group().Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. A shed call is not sent. Its error has
 // the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is that of

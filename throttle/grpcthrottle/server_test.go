@@ -53,6 +53,18 @@ func TestNotMade(t *testing.T) {
 			}
 		}
 	}
+	var noServer *grpcthrottle.Server
+	for _, c := range []interface {
+		Close() error
+		Group() *throttle.Group
+	}{noClient, new(grpcthrottle.Client), noServer, new(grpcthrottle.Server)} {
+		if err := c.Close(); err != nil || c.Group().Len() != 0 {
+			t.Errorf("got error %v want nothing to close", err)
+		}
+	}
+	if noClient.Retriers() != nil || new(grpcthrottle.Client).Retriers() != nil {
+		t.Error("got retriers want none")
+	}
 }
 
 // By default the calls of the health service are served whatever the throttle decides.

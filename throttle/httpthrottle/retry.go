@@ -23,7 +23,12 @@ const (
 )
 
 // Retriers returns the retriers of all hosts, for Stats. It returns nil without TransportConfig.Retry.
-func (t *Transport) Retriers() *retry.Group { return t.throttles.Retriers }
+func (t *Transport) Retriers() *retry.Group {
+	if t == nil || t.throttles == nil {
+		return nil
+	}
+	return t.throttles.Retriers
+}
 
 // retrying sends a request up to Attempts times. It returns the response and the error of the last
 // attempt. Every body but that of the returned response is closed.

@@ -89,17 +89,26 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	return &Transport{base: base, config: c, throttles: throttles}, nil
 }
 
-// Group returns the throttles by key, for Stats and Tune.
-func (t *Transport) Group() *throttle.Group { return t.throttles.Group }
+// Group returns the throttles by key, for Stats and Tune. It returns nil, a Group without throttles, for a
+// nil or zero Transport.
+func (t *Transport) Group() *throttle.Group {
+	if t == nil || t.throttles == nil {
+		return nil
+	}
+	return t.throttles.Group
+}
 
 // Close closes the throttles. Later requests go to the base without a throttle: they are not shed
 // and not counted, and no hook is called. The first one is a warning of slog.Default. Requests in flight
 // are counted to their end. Close does not touch the base, is idempotent, and always returns nil.
-func (t *Transport) Close() error { return t.throttles.Group.Close() }
+func (t *Transport) Close() error { return t.Group().Close() }
 
 // CloseIdleConnections closes the idle connections of the base, as
 // [http.Client.CloseIdleConnections] asks.
 func (t *Transport) CloseIdleConnections() {
+	if t == nil {
+		return
+	}
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}

@@ -227,3 +227,13 @@ func TestCloseIdleConnections(t *testing.T) {
 	equal(t, "closed", base.closed, 1)
 	newTransport(t, answers(200, ""), httpthrottle.TransportConfig{}).CloseIdleConnections()
 }
+
+// A nil or zero Transport has no throttles, and nothing to close.
+func TestTransport_notMade(t *testing.T) {
+	for name, transport := range map[string]*httpthrottle.Transport{"nil": nil, "zero": {}} {
+		transport.CloseIdleConnections()
+		equal(t, name+": Close", transport.Close(), nil)
+		equal(t, name+": throttles", transport.Group().Len(), 0)
+		equal(t, name+": retriers", transport.Retriers(), nil)
+	}
+}
