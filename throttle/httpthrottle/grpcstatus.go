@@ -38,9 +38,17 @@ func grpcName(code uint32) string {
 	return strconv.FormatUint(uint64(code), 10)
 }
 
+// isGRPC reports whether the media type is that of gRPC or gRPC-Web, such as application/grpc+proto. Its case does not
+// matter.
 func isGRPC(h http.Header) bool {
+	const kind = "application/grpc"
 	values := h["Content-Type"]
-	return len(values) > 0 && strings.HasPrefix(values[0], "application/grpc")
+	if len(values) == 0 || len(values[0]) < len(kind) || !strings.EqualFold(values[0][:len(kind)], kind) {
+		return false
+	}
+	rest, _, _ := strings.Cut(values[0][len(kind):], ";")
+	rest, _, _ = strings.Cut(strings.TrimRight(rest, " \t"), "+")
+	return rest == "" || strings.EqualFold(rest, "-web") || strings.EqualFold(rest, "-web-text")
 }
 
 func hasGRPCStatus(h http.Header) bool { return grpcValue(h, grpcStatus) != "" }

@@ -60,6 +60,25 @@ func TestTransport_GRPC(t *testing.T) {
 	}
 }
 
+// The case of a media type does not matter, and another type that begins alike is not gRPC.
+func TestTransport_GRPC_mediaTypes(t *testing.T) {
+	for kind, want := range map[string]string{
+		"application/grpc": "rejected/availability", "application/grpc+proto": "rejected/availability",
+		"Application/gRPC": "rejected/availability", "application/grpc ; charset=utf-8": "rejected/availability",
+		"application/grpc-web+proto": "rejected/availability", "application/grpc-web-text": "rejected/availability",
+		"application/grpcfoo": "accepted/none", "application/grpc-website": "accepted/none", "application/json": "accepted/none",
+	} {
+		base := grpcResponse(http.Header{"Grpc-Status": {"14"}}, nil, "")
+		transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			res, err := base(r)
+			res.Header.Set("Content-Type", kind)
+			return res, err
+		}), httpthrottle.TransportConfig{})
+		read(t, transport, get(t.Context()))
+		equal(t, kind, books(throttleOf(t, transport, host)), "1 medium "+want)
+	}
+}
+
 func TestTransport_GRPC_end(t *testing.T) {
 	for name, c := range map[string]struct {
 		base roundTrip
