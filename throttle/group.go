@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -56,7 +57,7 @@ type Group struct {
 	config  func(key string) Config
 	members *lru.Map[*Throttle] // changed with the lock mu
 
-	tuning sync.Mutex            // held by Tune: all members get all changes in the same order
+	tuning sync.Mutex            // held by tune: all members get all changes in the same order
 	patch  atomic.Pointer[Patch] // all changes of Tune, stored with the lock mu; nil before the first
 
 	mu     sync.Mutex
@@ -165,13 +166,22 @@ func (g *Group) Tune(p Patch) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	members, err := g.tune(p)
+	for _, t := range members { // without the lock: a hook may tune the group
+		t.reportPolicy(context.Background())
+	}
+	return err
+}
+
+// tune applies a valid patch to all members, and returns them.
+func (g *Group) tune(p Patch) ([]*Throttle, error) {
 	g.tuning.Lock()
 	defer g.tuning.Unlock()
 	members, err := g.record(p)
 	for _, t := range members {
-		err = errors.Join(err, t.Tune(p))
+		err = errors.Join(err, t.change(func() error { return t.tuning.Tune(p) }))
 	}
-	return err
+	return members, err
 }
 
 // record keeps a patch for later throttles, and returns the existing members.

@@ -1,10 +1,12 @@
 package throttle_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -95,4 +97,29 @@ func TestManyTuneAGroupWhileItGrows(t *testing.T) {
 		equal(t, "Ratio of "+key, th.Stats().Ratio, want)
 		equal(t, "MinimumRate of "+key, th.Stats().MinimumRate, want)
 	}
+}
+
+// TestAHookOfAGroupThatIsTunedMayTuneTheGroup: no lock is held while PolicyChanged runs.
+func TestAHookOfAGroupThatIsTunedMayTuneTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g *throttle.Group
+		changes := 0
+		g = newGroup(t, func(string) throttle.Config {
+			return throttle.Config{Name: "hosts", Rand: lucky, Hooks: throttle.Hooks{
+				PolicyChanged: func(context.Context, throttle.PolicyEvent) {
+					if changes++; changes%2 == 0 { // the end of an alert
+						equal(t, "Tune within", g.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
+					}
+				},
+			}}
+		}, throttle.GroupConfig{})
+		a, b := member(t, g, "a"), member(t, g, "b")
+		alarm(a)
+		equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeOff)}), nil)
+		equal(t, "changes", changes, 2)
+		for _, th := range []*throttle.Throttle{a, b} {
+			equal(t, "mode", th.Stats().Mode, throttle.ModeOff)
+			equal(t, "ratio", th.Stats().Ratio, 3.0)
+		}
+	})
 }

@@ -37,16 +37,24 @@ func (t *Throttle) Override(source Source, p Patch) error {
 	return t.retune(func() error { return t.tuning.Override(int(source), p) })
 }
 
-func (t *Throttle) retune(change func() error) error {
+func (t *Throttle) retune(settings func() error) error {
 	if !t.valid() {
 		return errNil
 	}
-	if err := change(); err != nil {
+	err := t.change(settings)
+	if err == nil {
+		t.reportPolicy(context.Background())
+	}
+	return err
+}
+
+// change changes the settings and computes the decisions again. It calls no hook.
+func (t *Throttle) change(settings func() error) error {
+	if err := settings(); err != nil {
 		return err
 	}
 	t.applyTuning()
 	t.decisions.Refresh(t.elapsed())
-	t.reportPolicy(context.Background())
 	return nil
 }
 
