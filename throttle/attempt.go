@@ -142,6 +142,9 @@ func (a *attempt) shedSpecially(cause Cause) error {
 // shed ends a call that is shed, and returns its error. In ModeShadow the call goes on.
 func (a *attempt) shed(cause Cause) error {
 	t := a.throttle
+	if a.decision.Has(aboveShare) && !a.shadow {
+		t.counters[a.stripe].count(tenantSheds, t.priorities, a.priority, Accepted, FaultNone)
+	}
 	if t.hasCallHooks && !t.closed.Load() {
 		a.callShedHook()
 	}
@@ -150,7 +153,6 @@ func (a *attempt) shed(cause Cause) error {
 	}
 	a.stage, a.outcome = wasShed, Shed
 	if a.decision.Has(aboveShare) {
-		t.counters[a.stripe].count(tenantSheds, t.priorities, a.priority, Accepted, FaultNone)
 		return t.tenantErrs[cause][a.priority]
 	}
 	return t.shedErrs[cause][a.priority]

@@ -145,6 +145,30 @@ func TestShedError_tenant(t *testing.T) {
 	}
 }
 
+// TestTenantsOfAHookThatPanics: its calls are counted too.
+func TestTenantsOfAHookThatPanics(t *testing.T) {
+	var tenants uint64
+	armed := false
+	s := newShop(t, 5, Config{Hooks: Hooks{Shed: func(_ context.Context, e ShedEvent) {
+		if armed && e.Tenant {
+			tenants++
+			panic("boom")
+		}
+	}}})
+	s.crowd(5, 0, ofEach)
+	before := s.Stats().Priorities[Medium].Tenants.Shed
+	armed = true
+	for range 100 {
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = s.call(ofEach(99), Medium, time.Second/6000)
+		}()
+	}
+	if got := s.Stats().Priorities[Medium].Tenants.Shed - before; got != tenants || got == 0 {
+		t.Errorf("%d calls were shed for their tenant, and %d are counted", tenants, got)
+	}
+}
+
 // TestTenantsOfAProcess sheds for the wait for a processor.
 func TestTenantsOfAProcess(t *testing.T) {
 	th := Must(New(Config{Name: "shop"}))
