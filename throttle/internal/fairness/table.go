@@ -62,7 +62,7 @@ func (t *Table) hash(key string) uint64 {
 // Decide counts a call of a tenant, in a row of which the share p is to be shed. It returns the probability
 // with which the call is to be shed, and whether the tenant takes more than its share. Coin is random.
 func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64, coin uint64) (probability float64, above bool) {
-	at, hash := uint64(now/tick)+1, t.hash(key)
+	at, hash := tickOf(now), t.hash(key)
 	last := t.shares.at.Load()
 	if at > last {
 		t.keep(at, last)
@@ -106,10 +106,13 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 	return probability, above
 }
 
+// tickOf returns the number of a tick, from 1 on. A time before New counts as that of New: clocks come from users.
+func tickOf(now time.Duration) uint64 { return uint64(max(0, now)/tick) + 1 }
+
 // Spares reports whether a call was spared lately: it was not to be shed because its tenant takes less than its share.
 func (t *Table) Spares(now time.Duration) bool {
 	spared := t.spared.Load()
-	return spared > 0 && uint64(now/tick)+1 <= spared+lately
+	return spared > 0 && tickOf(now) <= spared+lately
 }
 
 // keep empties what is old. Last is the last tick.
@@ -147,7 +150,7 @@ type Row struct {
 
 // Rows returns the state of each row.
 func (t *Table) Rows(now time.Duration) []Row {
-	at := uint64(now/tick) + 1
+	at := tickOf(now)
 	rows := make([]Row, t.shares.rows)
 	for _, v := range t.demand.counted(at) {
 		row, calls := &rows[rowOf(v)], t.demand.calls(v, at)/one

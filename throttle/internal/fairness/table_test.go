@@ -153,6 +153,16 @@ func TestTable_forgets(t *testing.T) {
 	}
 }
 
+// TestTable_clockBeforeNew has a clock of a user that showed a time before the table was made, for a moment.
+func TestTable_clockBeforeNew(t *testing.T) {
+	table := newTable(nil)
+	table.Decide("early", 0, 0, -time.Hour, 0.5, 0)
+	play(table, 20*time.Second, 5.0/6, nil, append(equal(99, 6), &tenant{key: "greedy", rate: 5400})...)
+	if _, above := table.Decide("greedy", 0, 0, 20*time.Second, 5.0/6, 0); !above || table.Rows(20 * time.Second)[0].Above != 1 {
+		t.Errorf("got above %t, rows %+v want one tenant above its share", above, table.Rows(20 * time.Second)[0])
+	}
+}
+
 // TestMillionKeys uses as much memory as one key, and keeps apart the few tenants that send most.
 func TestMillionKeys(t *testing.T) {
 	if size := unsafe.Sizeof(Table{}); size > 36<<10 {

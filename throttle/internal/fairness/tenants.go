@@ -15,7 +15,7 @@ type Tenant struct {
 
 // Tenants returns the tenants of some rows, the ones with the most calls first.
 func (t *Table) Tenants(now time.Duration, rows []int) []Tenant {
-	at := uint64(now/tick) + 1
+	at := tickOf(now)
 	sums := map[uint32]Tenant{}
 	for set, v := range t.demand.counted(at) {
 		if slices.Contains(rows, rowOf(v)) {
