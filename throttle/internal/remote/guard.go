@@ -116,6 +116,7 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 // direct makes a call on the caller's goroutine.
 func direct[T any](ctx context.Context, r *run, call func(context.Context) (T, error)) (value T, err error) {
 	defer r.guard.leave()
+	defer r.judge(ctx, errNoReturn) // unless it was judged
 	calling, end := context.WithTimeout(ctx, r.guard.rules.Timeout)
 	defer end()
 	err = errNoReturn

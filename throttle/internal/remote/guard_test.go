@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -219,6 +220,35 @@ func TestGuardCallsOnTheGoroutineOfTheCaller(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestGuardCallsAgainAfterATrialThatEndsItsGoroutine, on the goroutine of the caller or on another one.
+func TestGuardCallsAgainAfterATrialThatEndsItsGoroutine(t *testing.T) {
+	for _, prompt := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rules := testRules()
+			rules.Prompt = prompt
+			g := NewGuard(rules)
+			ask := func(f func()) (err error) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, err = Ask(t.Context(), g, func(context.Context) (int, error) { f(); return 0, errStore }, nil)
+				}()
+				<-done
+				return err
+			}
+			for range testFailures {
+				_ = ask(func() {})
+			}
+			time.Sleep(LongestRest)
+			_ = ask(runtime.Goexit)
+			time.Sleep(LongestRest)
+			if err := ask(func() {}); !errors.Is(err, errStore) {
+				t.Errorf("prompt %t: got %v want a call", prompt, err)
+			}
+		})
+	}
 }
 
 // TestGuardJudgesCallsOfHurriedCallers checks that a call goes on after its caller has left, and
