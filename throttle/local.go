@@ -85,17 +85,25 @@ func (t *Throttle) Exempt() {
 	}
 }
 
-// countLocal selects where the calls that this process serves are counted, by the settings.
+// countLocal selects where the calls that this process serves are counted, by the settings. If they change
+// meanwhile, it does so again: another goroutine may have been faster.
 func (t *Throttle) countLocal() {
-	u := t.tuning.Load()
+	for u := (*Tuning)(nil); u != t.tuning.Load(); {
+		u = t.tuning.Load()
+		t.local.Store(t.demandFor(u))
+	}
+}
+
+// demandFor returns what counts the calls with settings u, or nil.
+func (t *Throttle) demandFor(u *Tuning) *processor.Demand {
 	aim := u.processorWait()
 	if aim == 0 || u.Mode == ModeOff || t.now != nil {
-		t.local.Store(nil)
-		return
+		return nil
 	}
 	if process := processor.Shared(); process != nil {
-		t.local.Store(process.Demand(aim, u.Mode == ModeShadow))
+		return process.Demand(aim, u.Mode == ModeShadow)
 	}
+	return nil
 }
 
 // processorWait returns the wait that is aimed at, or 0 if it is off.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,6 +129,21 @@ func TestProcessorWait(t *testing.T) {
 	err := group.Tune(Patch{ProcessorWait: new(Duration(-1))})
 	if err != nil || counts(Must(group.Get("a"))) {
 		t.Errorf("Group.Tune: got error %v, or a member counts", err)
+	}
+}
+
+// TestProcessorWait_tunedAtOnce: another change at the same time must not turn it on again.
+func TestProcessorWait_tunedAtOnce(t *testing.T) {
+	th := Must(New(Config{Name: "shop"}))
+	for range sized(30_000, 5000) {
+		_ = th.Tune(Patch{ProcessorWait: new(Duration(0))})
+		var both sync.WaitGroup
+		both.Go(func() { _ = th.Tune(Patch{ProcessorWait: new(Duration(-1))}) })
+		both.Go(func() { _ = th.Tune(Patch{Ratio: new(3.0)}) })
+		both.Wait()
+		if th.local.Load() != nil {
+			t.Fatal("it is off, and calls are counted")
+		}
 	}
 }
 
