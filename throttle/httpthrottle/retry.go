@@ -41,7 +41,7 @@ func (t *Transport) retrying(
 		return nil, notAdmitted(r, err)
 	}
 	response, recorded, err := t.exchange(th, call, r, t.headerFor(r, run.Priority(), set))
-	for run.Again(retry.Result{Err: recorded, Once: recorded != nil && !t.isRepeatable(r)}) {
+	for run.Again(retry.Result{Err: recorded, Stop: forbidsRetry(response), Once: recorded != nil && !t.isRepeatable(r)}) {
 		next, bodyErr := nextAttempt(r, &run)
 		if bodyErr != nil {
 			run.Abandon(retry.ReasonOnce)
@@ -59,6 +59,15 @@ func (t *Transport) retrying(
 		}
 	}
 	return response, err
+}
+
+// forbidsRetry reports whether a server of gRPC asks for no retry.
+func forbidsRetry(r *http.Response) bool {
+	if r == nil || !isGRPC(r.Header) {
+		return false
+	}
+	_, stop := protocol.Pushback(grpcValues(r.Header, grpcPushback))
+	return stop
 }
 
 func (t *Transport) isRepeatable(r *http.Request) bool {
