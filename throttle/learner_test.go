@@ -216,6 +216,34 @@ func TestSlowAuto_neverWritesOffAsRejected(t *testing.T) {
 	})
 }
 
+// TestSlowAuto_openCalls: calls that began before Slow was learned, or learned again, are open too.
+func TestSlowAuto_openCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{SlowAuto: true})
+		calls := admitMany(t, th, throttle.Low, 3)
+		want := func(learned time.Duration, open, writtenOff int64) {
+			t.Helper()
+			s := th.Stats().Slow
+			equal(t, "learned", s.Learned, learned)
+			equal(t, "open", s.Open, open)
+			equal(t, "written off", s.WrittenOff, writtenOff)
+		}
+		callsOf(t, th, 10, 100*time.Millisecond)
+		want(500*time.Millisecond, 3, 0)
+		calls = append(calls, admitMany(t, th, throttle.Low, 2)...)
+		began := time.Now()
+		callsOf(t, th, 5*101, 100*time.Millisecond)
+		want(500*time.Millisecond, 3, 2)
+		callsOf(t, th, 4*51, 400*time.Millisecond)
+		want(2*time.Second, 3, 2)
+		if got := th.Stats().Slow.Oldest; got < time.Since(began) {
+			t.Errorf("the oldest call is open for %v, want at least %v", got, time.Since(began))
+		}
+		endAll(calls)
+		want(2*time.Second, 0, 0)
+	})
+}
+
 // TestSlowAuto_ofServers: a throttle learns Slow from its first call that this process serves on, but not with the
 // policy SRE.
 func TestSlowAuto_ofServers(t *testing.T) {

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,14 +12,17 @@ import (
 const (
 	shortestSlow = time.Millisecond
 	longestSlow  = time.Hour
+	// mostEarlier bounds the memory for calls that never end.
+	mostEarlier = 16
 )
 
 // watch finds the late calls of a throttle, and learns from the durations of calls. Tuning.Slow and what was
 // learned replace it: calls that began before belong to the watch before, whose open calls do not become late any more.
 type watch struct {
 	slow    time.Duration
-	ring    *late.Ring // nil if slow is 0: it is not learned yet
-	before  *late.Ring // with the calls that began before slow was learned again, or nil
+	ring    *late.Ring   // nil if slow is 0: it is not learned yet
+	before  *late.Ring   // with the calls that began before slow was learned again, or nil
+	earlier []*late.Ring // all of these that still have calls, for statistics
 	gate    *gate
 	learner *learner // nil with Tuning.Slow
 	totals  *slowCounters
@@ -63,8 +67,14 @@ func (t *Throttle) relearn(w *watch) {
 	}
 	next := *w
 	next.slow, next.before, next.ring = slow, w.ring, late.New(slow, t.priorities, t.window.Stripes())
+	if next.earlier = slices.DeleteFunc(slices.Clone(w.earlier), isEmpty); w.ring != nil {
+		next.earlier = append(next.earlier, w.ring)
+	}
+	next.earlier = next.earlier[max(0, len(next.earlier)-mostEarlier):]
 	t.watch.Store(&next)
 }
+
+func isEmpty(r *late.Ring) bool { return r.Open()+r.WrittenOff() == 0 }
 
 // newWatch returns a watch without a learner. Slow may be 0.
 func (t *Throttle) newWatch(slow time.Duration) *watch {
@@ -241,12 +251,18 @@ func (t *Throttle) look() (w *watch, now time.Duration) {
 func (w *watch) state(now time.Duration, gate Mode) SlowStats {
 	s := SlowStats{Slow: w.slow, Gate: gate}
 	if w.learner != nil {
-		s.Auto, s.Learned, s.Full = true, w.slow, w.gate.full.Load()
+		s.Auto, s.Learned, s.Full, s.Open = true, w.slow, w.gate.full.Load(), w.learner.early.Load()
+	}
+	for _, ring := range append(slices.Clone(w.earlier), w.ring) {
+		if ring != nil {
+			s.Open += ring.Open()
+			s.WrittenOff += ring.WrittenOff()
+			s.Oldest = max(s.Oldest, ring.Oldest(now))
+		}
 	}
 	if w.ring == nil {
 		return s
 	}
-	s.Open, s.WrittenOff, s.Oldest = w.ring.Open(), w.ring.WrittenOff(), w.ring.Oldest(now)
 	s.Closed = gate != ModeOff && w.gate.isClosed(MaxPriorities)
 	return s
 }
