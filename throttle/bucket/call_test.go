@@ -272,27 +272,4 @@ func TestCall_Goexit(t *testing.T) {
 			t.Errorf("got %v want one failure", got)
 		}
 	})
-	bubble(t, "store on the caller's goroutine", func(t *testing.T) {
-		r, calls := newRemote(), 0
-		memory := r.Store
-		r.Store = faked{memory, func(ctx context.Context, q store.Request) (bucket.Decision, error) {
-			if calls++; calls == 11 { // the trial after a pause
-				runtime.Goexit()
-			} else if calls < 11 {
-				return bucket.Decision{}, errDown
-			}
-			return memory.Take(ctx, q)
-		}}
-		l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1000), OneByOne: true, Store: cancelable{r}})
-		var d bucket.Decision
-		for range 12 {
-			var all sync.WaitGroup
-			all.Go(func() { d, _ = l.Decide(t.Context(), "k") })
-			all.Wait()
-			time.Sleep(time.Second)
-		}
-		if d.Source != bucket.SourceStore {
-			t.Errorf("after it: got %+v want an answer of the store", d)
-		}
-	})
 }

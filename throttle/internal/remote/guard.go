@@ -114,19 +114,16 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 }
 
 // direct makes a call on the caller's goroutine.
-func direct[T any](ctx context.Context, r *run, call func(context.Context) (T, error)) (value T, err error) {
+func direct[T any](ctx context.Context, r *run, call func(context.Context) (T, error)) (T, error) {
 	defer r.guard.leave()
 	defer r.judge(ctx, errNoReturn) // unless it was judged
 	calling, end := context.WithTimeout(ctx, r.guard.rules.Timeout)
 	defer end()
-	err = errNoReturn
-	defer func() {
-		if calling.Err() != nil {
-			runtime.Gosched() // as Wait.Over does, to see how busy this process is
-		}
-		r.judge(ctx, err)
-	}()
-	value, err = Run(calling, call)
+	value, err := Run(calling, call)
+	if calling.Err() != nil {
+		runtime.Gosched() // as Wait.Over does, to see how busy this process is
+	}
+	r.judge(ctx, err)
 	return value, err
 }
 
