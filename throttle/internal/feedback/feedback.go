@@ -46,9 +46,9 @@ const (
 	// all return at once.
 	Lasting    = 5 * time.Second
 	fadeJitter = 0.2
-	// A client with few calls has few reports. There a report counts for the time of so many, but not longer than
-	// longestLasting: else it forgets at each gap, and the server has to shed what it sends then.
-	gaps           = 4
+	// A client with few calls has few reports. There a report counts until that many others should have come, but
+	// not longer than longestLasting. Else it forgets between two, and the server has to shed what it sends then.
+	lastingReports = 4
 	longestLasting = 8 * time.Second
 	// remembered is how long the levels are kept without a report. A client that sheds most of its few calls
 	// receives few reports. It continues where it was.
@@ -150,7 +150,7 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, answers int
 	defer s.mu.Unlock()
 	f := &s.fresh
 	if s.active.Load() {
-		s.gap += (min(max(0, now-s.receivedAt), longestLasting) - s.gap) / gaps
+		s.gap += (min(max(0, now-s.receivedAt), longestLasting) - s.gap) / lastingReports
 	}
 	s.receivedAt = now
 	if !overloaded {
@@ -293,7 +293,7 @@ func (s *State) forget() {
 }
 
 // lasts returns how long a report counts now: longer if reports are rare.
-func (s *State) lasts() time.Duration { return min(max(s.lasting, gaps*s.gap), longestLasting) }
+func (s *State) lasts() time.Duration { return min(max(s.lasting, lastingReports*s.gap), longestLasting) }
 
 // Forget forgets what was received of an overload.
 func (s *State) Forget() {
