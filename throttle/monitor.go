@@ -62,6 +62,8 @@ type monitor struct {
 	full       likelihood    // of a backend that is full, from what it says
 	riseAt     time.Duration // when the rise began
 	riseEver   window.Counts // totals before it
+	riseDemand float64       // the usual demand then, in calls per second
+	riseClear  time.Duration // when it became clear enough for a trial
 	fixed      float64       // Tuning.Background
 	quiet      quietTime
 	blockAt    time.Duration
@@ -162,10 +164,13 @@ func (m *monitor) setRatios() {
 
 func (m *monitor) sum(fresh window.Counts) {
 	if m.rise.sum == 0 {
-		m.riseAt, m.riseEver = m.at, m.ever.Minus(fresh)
+		m.riseAt, m.riseEver, m.riseDemand = m.at, m.ever.Minus(fresh), m.quiet.demand()
 	}
 	m.ratio.add(fresh)
 	m.rise.add(fresh)
+	if m.rise.sum <= trialRise {
+		m.riseClear = m.at
+	}
 	m.full.add(window.Counts{Accepted: fresh.Accepted + fresh.Rejected - fresh.Full, Rejected: fresh.Full})
 }
 
@@ -252,7 +257,7 @@ func (m *monitor) begin(reason AlertReason, o *observation) {
 	if m.fixed != 0 {
 		return
 	}
-	most, c, forgiven := mostTried, m.jump(), m.isForgiven(o)
+	most, c, forgiven := mostTried, m.jump(), m.isBelieved(o)
 	if m.grown && !forgiven {
 		most = mostTriedGrown
 	}

@@ -10,8 +10,8 @@ import (
 const (
 	// fullWhenSaid is fullLimit if the backend says that it is overloaded.
 	fullWhenSaid = 0.5
-	// leastTriedIfCalm is the share of the answers that are surely rejected, for a trial although the backend
-	// says that it is calm.
+	// leastTriedIfCalm is the share of the answers that are surely rejected, for a trial although the demand has
+	// grown and the backend says that it is calm.
 	leastTriedIfCalm = 0.3
 	// limitIfCalm is the evidence for load that such a trial needs, in nats. It may begin by chance.
 	limitIfCalm = 1.5 * trialLimit
@@ -20,16 +20,28 @@ const (
 )
 
 // isForgiven reports whether rejections are no reason for an alert, because the backend says that it is
-// calm. It may be wrong, so a large share of failures is tried all the same, but seldom.
+// calm. It may be wrong: it lies, or what it needs itself is full.
 func (m *monitor) isForgiven(o *observation) bool { return o.said.Calm && m.at >= m.doubtUntil }
+
+// isBelieved reports whether a trial need not tell a calm backend's errors from load: if the demand has grown, both
+// look alike. At constant demand, a trial tells. All clients begin it a window after the rise is clear: before,
+// those with few calls may not have seen that the demand grows.
+func (m *monitor) isBelieved(o *observation) bool {
+	return m.isForgiven(o) && (m.mayGrow() || requests(&o.span) > (1+grownShare)*m.riseDemand*m.span.Seconds())
+}
+
+func (m *monitor) mayGrow() bool { return m.at-m.riseClear < m.span }
 
 // isWorthIt reports whether rejections are a reason for a trial. One that begins by chance, when other clients
 // have none, finds nothing and costs calls. So rejections must surely be many.
 func (m *monitor) isWorthIt(c *window.Counts, o *observation) bool {
-	least, forgiven := leastTried, m.isForgiven(o)
-	if forgiven {
+	least := leastTried
+	switch {
+	case m.isForgiven(o) && m.mayGrow():
+		return false
+	case m.isBelieved(o):
 		least = leastTriedIfCalm
-	} else if m.at-m.riseAt >= trialPatience {
+	case m.at-m.riseAt >= trialPatience:
 		return true // a client with few calls must not begin later than others
 	}
 	return doubts(c)-2*math.Sqrt(doubts(c)) >= least*answersOf(c)

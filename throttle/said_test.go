@@ -48,17 +48,22 @@ func TestMonitor_blocksOfReports(t *testing.T) {
 }
 
 // TestMonitor_calm wants that errors which come with more calls are forgiven while the backend says that it
-// is calm, up to the share at which they are tried.
+// is calm, up to the share at which they are tried. With as many calls as before, a trial finds out.
 func TestMonitor_calm(t *testing.T) {
 	for _, c := range []struct {
-		failing, most float64 // share of the calls that is shed
-		alert         string
-	}{{0.1, 0, ""}, {0.2, 0, ""}, {0.45, 0.05, "trial"}, {0.9, 1, "ratio"}} {
+		rate, failing, most float64 // share of the calls that is shed
+		alert               string
+	}{{200, 0.1, 0, ""}, {200, 0.2, 0, ""}, {200, 0.45, 0.05, "trial"}, {200, 0.9, 1, "ratio"}, {100, 0.1, 0, ""}, {100, 0.25, 0.05, "trial"}} {
 		w := newWatched(t, Config{})
 		w.playSaying(LoadReport{}, time.Minute, 100, 0)
-		shed := float64(w.playSaying(LoadReport{}, time.Minute, 200, c.failing)) / (60 * 200)
-		if first, _, _ := strings.Cut(w.alerts(), " "); first != c.alert || shed > c.most {
-			t.Errorf("%v of errors: got alerts %q and %.3f shed, want first %q and at most %v", c.failing, w.alerts(), shed, c.alert, c.most)
+		shed := w.playSaying(LoadReport{}, 9*time.Second, c.rate, c.failing)
+		if early := w.alerts(); c.failing < 0.5 && early != "" {
+			t.Errorf("%+v: got alerts %q in 9 s", c, early)
+		}
+		shed += w.playSaying(LoadReport{}, 51*time.Second, c.rate, c.failing)
+		part := float64(shed) / (60 * c.rate)
+		if first, _, _ := strings.Cut(w.alerts(), " "); first != c.alert || part > c.most {
+			t.Errorf("%+v: got alerts %q and %.3f shed", c, w.alerts(), part)
 		}
 	}
 }
