@@ -13,16 +13,13 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
-func TestWrongFlags(t *testing.T) {
+func TestFlags(t *testing.T) {
 	programtest.Refuses(t, command, map[string]string{
 		"-duration 100ms": `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-workers 8":      `invalid value "8" for flag -workers: want 16 to 512 workers`,
 		"-metrics 9464":   `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
 		"-backoff=maybe":  `for -backoff`,
 	})
-}
-
-func TestUsage(t *testing.T) {
 	programtest.Explains(t, command, "-duration", "-workers", "-backoff", "-metrics")
 }
 

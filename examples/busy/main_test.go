@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestWrongFlags(t *testing.T) {
+func TestFlags(t *testing.T) {
 	programtest.Refuses(t, command, map[string]string{
 		"-addr localhost":   `for flag -addr: want host:port, such as 127.0.0.1:8080`,
 		"-handler 999us":    `invalid value "999us" for flag -handler: want a duration such as 5ms, from 1ms to 50ms`,
@@ -31,9 +31,6 @@ func TestWrongFlags(t *testing.T) {
 		"-open server":      `"server" is not a flag`,
 		"-load 1 -load 100": `want 0 to 10 times the capacity`,
 	})
-}
-
-func TestUsage(t *testing.T) {
 	programtest.Explains(t, command, "-addr", "-open", "-handler", "-load", "-seconds")
 }
 

@@ -76,37 +76,6 @@ func TestControlRefusesOtherSites(t *testing.T) {
 	}
 }
 
-func TestSamples(t *testing.T) {
-	b := still()
-	b.protected.record(0, good, 40*time.Millisecond, 0)
-	b.bare.record(0, late, time.Second, 3*time.Millisecond)
-	data, err := json.Marshal(b.read())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Handler, Capacity, Load, Lag float64
-		Processors                   int
-		Protected, Bare              struct {
-			Good, Late float64
-			Success    [4]*float64
-			P99        *float64
-		}
-	}
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Handler != 5 || got.Capacity != 200 || got.Load != 3 || got.Lag != 3 || got.Processors < 1 {
-		t.Errorf("got %s want the settings and a lag of 3 ms", data)
-	}
-	if p := got.Protected; p.Good != 4 || *p.P99 != 40 || *p.Success[0] != 1 || p.Success[1] != nil {
-		t.Errorf("protected: got %s want a good answer within 40 ms", data)
-	}
-	if b := got.Bare; b.Late != 4 || b.P99 != nil || *b.Success[0] != 0 {
-		t.Errorf("bare: got %s want one client that has left", data)
-	}
-}
-
 func TestTheTerminal(t *testing.T) {
 	b := still()
 	b.protected.record(0, good, 40*time.Millisecond, 0)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestWrongFlags(t *testing.T) {
+func TestFlags(t *testing.T) {
 	programtest.Refuses(t, command, map[string]string{
 		"-duration 100ms":    `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-processes 17":      `invalid value "17" for flag -processes: want 1 to 16 processes`,
@@ -30,9 +30,6 @@ func TestWrongFlags(t *testing.T) {
 		"-redis localhost":   `for flag -redis: want host:port, such as 127.0.0.1:6379`,
 		"-metrics localhost": `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
 	})
-}
-
-func TestUsage(t *testing.T) {
 	programtest.Explains(t, command, "-duration", "-processes", "-quota", "-policy", "-redis", "-metrics")
 }
 

@@ -34,20 +34,6 @@ func TestControlChangesTheShop(t *testing.T) {
 	}
 }
 
-func TestControlKeepsOtherSettings(t *testing.T) {
-	f := build(t, "-load 2")
-	for _, body := range []string{`{}`, `{"throttle":"on"}`, `{"policy":null}`} {
-		if got := post(t, f.handler(""), jsonType, body); got.Code != http.StatusOK {
-			t.Errorf("%s: got status %d and %s want 200", body, got.Code, got.Body)
-		}
-	}
-	want := shop.Calm()
-	want.Load = 2
-	if now := f.shop.Settings(); now != want {
-		t.Errorf("settings: got %+v want %+v", now, want)
-	}
-}
-
 func TestControlRefuses(t *testing.T) {
 	f := build(t, "")
 	handler := f.handler("127.0.0.1:8080")
@@ -58,6 +44,7 @@ func TestControlRefuses(t *testing.T) {
 	}{
 		{jsonType, `{"load":11,"throttle":"off"}`, 400, "load is 11: want 0 to 10"},
 		{jsonType, `{"throttle":"shadow"}`, 400, `throttle is \"shadow\": want on or off`},
+		{jsonType, `{"backend":"UP"}`, 400, `backend is \"UP\": want up, brownout, slow or down`},
 		{jsonType, `{"policy":"fair"}`, 400, `throttle.Policy is \"fair\": want tiered or sre`},
 		{jsonType, `{"laod":4}`, 400, "laod"},
 		{jsonType, `{"load":4} {"load":5}`, 400, "after the JSON object"},

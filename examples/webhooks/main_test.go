@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
-func TestWrongFlags(t *testing.T) {
+func TestFlags(t *testing.T) {
 	programtest.Refuses(t, command, map[string]string{
 		"-duration 100ms":                 `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-endpoints 10":                   `invalid value "10" for flag -endpoints: want 20 to 400 endpoints`,
@@ -22,6 +22,7 @@ func TestWrongFlags(t *testing.T) {
 		"-postgres postgres://me:pw@h:x/": `-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database`,
 		"-metrics 9464":                   `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
 	})
+	programtest.Explains(t, command, "-duration", "-endpoints", "-dry-run", "-redis", "-postgres", "-metrics")
 }
 
 func TestPasswordsStaySecret(t *testing.T) {
@@ -30,10 +31,6 @@ func TestPasswordsStaySecret(t *testing.T) {
 	if strings.Contains(stderr.String(), "me:pw") {
 		t.Errorf("got the password in %q", stderr.String())
 	}
-}
-
-func TestUsage(t *testing.T) {
-	programtest.Explains(t, command, "-duration", "-endpoints", "-dry-run", "-redis", "-postgres", "-metrics")
 }
 
 func TestServersThatAreNotThere(t *testing.T) {
