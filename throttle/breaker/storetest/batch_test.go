@@ -50,12 +50,6 @@ func batchFaults() []fault {
 			}
 			return err
 		})},
-		{"has errors of its own", []string{conflict}, afterApply(func(_ context.Context, _ *broken, _ store.Batch, err error) error {
-			if err != nil {
-				return errBroken
-			}
-			return nil
-		})},
 		{"leaves a term in conflict", []string{"batch/a conflict leaves no term"}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
 			if errors.Is(err, store.ErrConflict) {
 				_, _ = b.MemoryStore.Apply(ctx, store.Batch{Shard: batch.Shard, Term: batch.Term, Expect: b.version(batch.Shard)})
@@ -148,14 +142,6 @@ func fenceFaults() []fault {
 			f.leave = func(b store.Batch) bool { return len(b.Changes) > 0 }
 		})},
 		{"stops term 0", []string{byHand}, fenced(func(f *fence) { f.lower = func(term, than uint64) bool { return term < than } })},
-		{"clears the term when it applies term 0", []string{byHand}, fenced(func(f *fence) {
-			f.leave = func(b store.Batch) bool {
-				if b.Term == 0 {
-					f.terms[b.Shard] = 0
-				}
-				return true
-			}
-		})},
 		{"clears the term of a shard without records", []string{"fence/outlives the records"}, fenced(func(f *fence) {
 			f.leave = func(b store.Batch) bool {
 				if len(b.Changes) == 1 && b.Changes[0].Data == nil {

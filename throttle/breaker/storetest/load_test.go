@@ -17,20 +17,6 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"loads all shards if none is given", []string{"load/any shards in any order"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
-			if len(shards) == 0 {
-				shards = allShards()
-			}
-			return b.MemoryStore.Load(ctx, shards)
-		})},
-		{"returns records twice", []string{"load/any shards in any order"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
-			for i, s := range loaded {
-				if slices.Contains(asked[:i], s.Index) {
-					loaded[i].Records = slices.Concat(s.Records, s.Records)
-				}
-			}
-			return loaded
-		})},
 		{"omits empty shards", []string{"load/empty shards"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
 			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
 		})},

@@ -34,13 +34,6 @@ func limitFaults() []fault {
 			v.Interval, v.Period = 0, 0
 			return v.Take(r.Limit, now, r.Min, r.Max)
 		})},
-		{"stores an empty bucket at each denial", []string{"limit/lowered"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
-			next, d := v.Take(r.Limit, now, r.Min, r.Max)
-			if !d.Allowed && r.Limit.Algorithm == bucket.Continuous {
-				next.At = now + r.Limit.Capacity*int64(r.Limit.Interval())
-			}
-			return next, d
-		})},
 	}
 }
 

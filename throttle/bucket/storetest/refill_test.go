@@ -22,11 +22,6 @@ func timeFaults() []fault {
 				l.Refill, l.Period = 1, max(1, l.Period/time.Duration(l.Refill))
 			}
 		})},
-		{"fills twice as quickly", []string{"history/is linearizable while tokens are added"}, tryTake(func(r *store.Request) {
-			if r.Limit.Algorithm == bucket.Continuous {
-				r.Limit.Refill *= 2
-			}
-		})},
 		{"keeps tokens above the capacity", []string{"refill/never exceeds the capacity"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			if r.Limit.Algorithm == bucket.Continuous && v != (store.Level{}) {
 				extra := max(0, now-v.At) / int64(r.Limit.Interval())

@@ -23,13 +23,6 @@ func takeFaults() []fault {
 			}
 			return next, d
 		})},
-		{"does not store a new limit after a denial", []string{"limit/a much faster rate"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
-			next, d := v.Take(r.Limit, now, r.Min, r.Max)
-			if !d.Allowed {
-				next = v
-			}
-			return next, d
-		})},
 		{"charges for a peek", []string{"take/a peek changes nothing"}, replacesTake(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			_, d := v.Take(r.Limit, now, r.Min, r.Max)
 			next, _ := v.Take(r.Limit, now, r.Min, max(1, r.Max))
