@@ -2,8 +2,6 @@ package spillway_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path"
@@ -19,17 +17,13 @@ import (
 func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	files := walk(t, func(name string) bool {
-		ours := strings.HasPrefix(name, "throttle/") || strings.HasPrefix(name, "otelthrottle/") || path.Dir(name) == "dashboards"
-		return ours && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "/internal/")
-	})
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+	for folder, files := range parseTree(t, os.DirFS(".")) {
+		for _, s := range files {
+			if !strings.Contains(s.path, "internal/") && (s.isLibrary() || folder == "dashboards" && !s.isTest()) {
+				names[s.file.Name.Name] = true
+				maps.Copy(names, declared(s.file))
+			}
 		}
-		names[file.Name.Name] = true
-		maps.Copy(names, declared(file))
 	}
 	return names
 }

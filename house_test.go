@@ -64,52 +64,33 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestHouseFindsViolations gives each rule files that break it, and files that look like it and do not.
+// TestHouseFindsViolations gives each rule files that break it. Those that keep it are the repository's own.
 func TestHouseFindsViolations(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	imports := func(p string) *fstest.MapFile { return file("package a\n\nimport _ \"" + p + "\"\n") }
 	folders := parseTree(t, fstest.MapFS{
-		"go.mod":                      file("module " + module + "\n"),
-		"throttle/a.go":               imports(otelPath + "/otel"),
-		"throttle/b.go":               imports(module + "/throttle/bucket"),
-		"throttle/fine.go":            imports(module + "/throttle/internal/window"),
-		"throttle/fine_test.go":       imports(otelPath + "/otel"),
-		"throttle/bucket/a.go":        imports("github.com/redis/go-redis/v9"),
-		"throttle/bucket/b.go":        imports(module + "/otelthrottle"),
-		"throttle/redisstore/go.mod":  file("module " + module + "/throttle/redisstore\n"),
-		"throttle/redisstore/fine.go": imports("github.com/redis/go-redis/v9"),
-		"throttle/redisstore/a.go":    imports(otelPath + "/otel"),
-		"throttle/redisstore/b.go":    imports(module + "/throttle/internal/check"),
+		"go.mod":                        file("module " + module + "\n"),
+		"throttle/a.go":                 imports(otelPath + "/otel"),
+		"throttle/b.go":                 imports(module + "/throttle/bucket"),
+		"throttle/c.go":                 imports(module + "/internal/byname"),
+		"throttle/bucket/a.go":          imports("github.com/redis/go-redis/v9"),
+		"throttle/bucket/b.go":          imports(module + "/otelthrottle"),
+		"throttle/redisstore/go.mod":    file("module " + module + "/throttle/redisstore\n"),
+		"throttle/redisstore/a.go":      imports(otelPath + "/otel"),
+		"throttle/redisstore/b.go":      imports(module + "/throttle/internal/check"),
+		"throttle/redisstore/b_test.go": imports(module + "/internal/byname"),
+		"internal/byname/a.go":          imports(module + "/throttle"),
+		"otelthrottle/a.go":             imports(otelPath + "/otel/sdk/metric"),
 
-		"throttle/redisstore/b_test.go":    imports(module + "/internal/byname"),
-		"throttle/redisstore/fine_test.go": imports(module + "/throttle/redisstore/internal/script"),
-		"throttle/statusz/fine.go":         imports(module + "/internal/byname"),
-		"throttle/c.go":                    imports(module + "/internal/byname"),
-		"internal/byname/a.go":             imports(module + "/throttle"),
-		"otelthrottle/fine.go":             imports(otelPath + "/otel"),
-		"otelthrottle/a.go":                imports(otelPath + "/otel/sdk/metric"),
-		"examples/fine.go":                 imports(otelPath + "/otel/sdk/metric"),
+		"throttle/init/a.go": file("package a\n\nfunc init() {}\n"),
 
-		"throttle/init/a.go":      file("package a\n\nfunc init() {}\n"),
-		"throttle/init/fine.go":   file("package a\n\ntype t int\n\nfunc (t) init() {}\n"),
-		"throttle/init/a_test.go": file("package a\n\nfunc init() {}\n"),
+		"throttle/state/a.go": file("package a\n\nvar seen = map[string]int{}\n"),
+		"throttle/state/b.go": file("package a\n\nvar ErrA, n = errors.New(\"a\"), 1\n"),
+		"throttle/state/c.go": file("package a\n\nvar ErrB = &b{}\n"),
 
-		"throttle/state/a.go":    file("package a\n\nvar seen = map[string]int{}\n"),
-		"throttle/state/b.go":    file("package a\n\nvar ErrA, n = errors.New(\"a\"), 1\n"),
-		"throttle/state/c.go":    file("package a\n\nvar ErrB = &b{}\n"),
-		"throttle/state/fine.go": file("package a\n\nvar ErrC = fmt.Errorf(\"c\")\nvar ErrD error = &d{}\nvar _ I = (*d)(nil)\n\n//go:embed p\nvar p string\n"),
-
-		"otelthrottle/a_test.go":           file("package a\n\nfunc Example() {\n\t// no output\n}\n"),
-		"throttle/internal/state/state.go": file("package state\n"),
-		"throttle/bucket/example_test.go":  file("package a\n\nfunc Example() {\n\t// Output:\n}\n"),
-
+		"otelthrottle/a_test.go":                        file("package a\n\nfunc Example() {\n\t// no output\n}\n"),
 		"throttle/tests/wait.go":                        file("package tests\n"),
-		"throttle/tests/wait_test.go":                   file("package tests\n"),
-		"throttle/tests/wait_again_test.go":             file("package tests\n"),
-		"throttle/tests/tests_test.go":                  file("package tests_test\n"),
-		"throttle/tests/bench_test.go":                  file("package tests\n"),
 		"throttle/tests/other_test.go":                  file("package tests\n"),
-		"internal/integration/stores/anything_test.go":  file("package stores\n"),
 		"throttle/tests/testdata/broken/not-even-go.go": file("this is not Go"),
 	})
 	want := map[string]int{"imports": 10, "no init": 1, "no package state": 3, "test files": 1}
@@ -119,43 +100,52 @@ func TestHouseFindsViolations(t *testing.T) {
 			got = append(got, check(folders[dir])...)
 		}
 		if name == "examples" {
-			if !slices.Contains(got, "otelthrottle: no Example with an // Output: comment") || slices.ContainsFunc(got, isAbout("throttle/bucket")) {
+			if !slices.Contains(got, "otelthrottle: no Example with an // Output: comment") {
 				t.Errorf("examples: got %q", got)
 			}
-		} else if len(got) != want[name] || slices.ContainsFunc(got, isAbout("fine.go")) {
+		} else if len(got) != want[name] {
 			t.Errorf("%s: got %d complaints, want %d: %q", name, len(got), want[name], got)
 		}
 	}
 }
 
-func isAbout(what string) func(string) bool {
-	return func(complaint string) bool { return strings.Contains(complaint, what) }
-}
-
-// parseTree returns the Go files of a tree by folder. It leaves out testdata and folders with a dot in front.
-func parseTree(t *testing.T, tree fs.FS) map[string][]source {
+// filesOf returns the files of a tree. It leaves out testdata and what is below names that begin with a dot.
+func filesOf(t *testing.T, tree fs.FS) (names []string) {
 	t.Helper()
-	folders, fset := map[string][]source{}, token.NewFileSet()
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch hidden := strings.HasPrefix(entry.Name(), ".") && name != "."; {
 		case err != nil:
 			return err
 		case entry.IsDir() && (hidden || entry.Name() == "testdata"):
 			return fs.SkipDir
-		case path.Ext(name) == ".go" && !hidden:
-			text, err := fs.ReadFile(tree, name)
-			if err != nil {
-				return err
-			}
-			s := source{path: name, module: moduleOf(tree, name), fset: fset}
-			s.file, err = parser.ParseFile(s.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-			folders[path.Dir(name)] = append(folders[path.Dir(name)], s)
-			return err
+		case !entry.IsDir() && !hidden:
+			names = append(names, name)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return names
+}
+
+// parseTree returns the Go files of a tree by folder.
+func parseTree(t *testing.T, tree fs.FS) map[string][]source {
+	t.Helper()
+	folders, fset := map[string][]source{}, token.NewFileSet()
+	for _, name := range filesOf(t, tree) {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders[path.Dir(name)] = append(folders[path.Dir(name)], source{name, moduleOf(tree, name), fset, file})
 	}
 	return folders
 }
