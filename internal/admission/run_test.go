@@ -8,37 +8,30 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestServedInIsAShareOfWhatIsPossible(t *testing.T) {
-	r := &run{capacity: 2}
-	for i, o := range []outcome{good, good, shed, shed, good} { // four in the first second, then one
-		r.records = append(r.records, record{arrival: arrival{at: time.Duration(i) * 250 * time.Millisecond}, outcome: o})
+// TestFigures of four requests in the first second and one in the second, of which the backend could have served two a second.
+func TestFigures(t *testing.T) {
+	r := &run{capacity: 2, row: row{length: time.Minute}}
+	for i, o := range []outcome{good, good, shed, shed, good} {
+		at := time.Duration(i) * 250 * time.Millisecond
+		r.records = append(r.records, record{
+			arrival: arrival{at: at, tenant: []string{"a", greedyTenant}[i/4], burst: i == 1 || i == 2}, outcome: o, latency: at, lag: 2 * at,
+		})
 	}
-	if got := r.servedIn(0); got != 100 {
-		t.Errorf("above the capacity: got %v%% want 100%%", got)
+	for name, c := range map[string]struct{ got, want float64 }{
+		"served in the first second, above the capacity": {r.servedIn(0), 100},
+		"served in the second one, below it":             {r.servedIn(1), 100},
+		"seconds":                                        {float64(r.seconds()), 2},
+		"shed of the bursts":                             {r.shedOfBursts(), 50},
+		"success of modest tenants":                      {r.modestSuccess(), 50},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %v want %v", name, c.got, c.want)
+		}
 	}
-	if got := r.servedIn(1); got != 100 {
-		t.Errorf("below the capacity: got %v%% want 100%%", got)
-	}
-	if got := r.seconds(); got != 2 {
-		t.Errorf("got %d seconds want 2", got)
-	}
-}
-
-func TestShedOfBurstsCountsNothingElse(t *testing.T) {
-	r := &run{records: each(throttle.Low, shed, good, good, shed)}
-	r.records[0].burst, r.records[1].burst = true, true
-	if got := r.shedOfBursts(); got != 50 {
-		t.Errorf("got %v%% want 50%%", got)
-	}
-}
-
-func TestLatencyIsThatOfGoodAnswers(t *testing.T) {
-	r := &run{row: row{length: time.Minute}, records: each(throttle.High, good, shed, good)}
-	for i, d := range []time.Duration{10, 1, 20} {
-		r.records[i].latency, r.records[i].lag = d, 2*d
-	}
-	if p50, p99, lag := r.latency(0.5), r.latency(0.99), r.lag(); p50 != 10 || p99 != 20 || lag != 40 {
-		t.Errorf("got p50 %d, p99 %d, lag %d want 10, 20, 40", p50, p99, lag)
+	// Latency is that of good answers.
+	const ms = time.Millisecond
+	if p50, p99, lag := r.latency(0.5), r.latency(0.99), r.lag(); p50 != 250*ms || p99 != 1000*ms || lag != 2000*ms {
+		t.Errorf("got p50 %v, p99 %v, lag %v want 250 ms, 1 s and 2 s", p50, p99, lag)
 	}
 }
 
@@ -57,16 +50,5 @@ func TestCrowd(t *testing.T) {
 	n := float64(len(arrivals))
 	if math.Abs(modest/n-0.1) > 0.01 || math.Abs(high/n-0.1) > 0.01 {
 		t.Errorf("got %.3f of modest tenants and %.3f High, want 0.1 each", modest/n, high/n)
-	}
-}
-
-func TestModestSuccess(t *testing.T) {
-	r := run{row: row{length: time.Second}}
-	for i, o := range []outcome{good, good, shed, good} {
-		r.records = append(r.records, record{arrival: arrival{at: time.Duration(i), tenant: "a"}, outcome: o})
-	}
-	r.records = append(r.records, record{arrival: arrival{at: 5, tenant: greedyTenant}, outcome: shed})
-	if got := r.modestSuccess(); got != 75 {
-		t.Errorf("got %v want 75", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -64,9 +63,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 	}
 	running(t, all...)
 	leads := func(not int) int {
-		return slices.IndexFunc(all, func(m *breaker.Manager) bool {
-			return m != all[max(0, not)] && m.Stats().Leads || not < 0 && m.Stats().Leads
-		})
+		return slices.IndexFunc(all, func(m *breaker.Manager) bool { return m.Stats().Leads && (not < 0 || m != all[not]) })
 	}
 	time.Sleep(3*rate + phase)
 	first := leads(-1)
@@ -127,32 +124,22 @@ func TestLongPollsKeepTheLease(t *testing.T) {
 // TestSlowPollsAreNotMadeUpFor has one poll take longer than three samples: there is one as soon as it is over, and then each is in its time again.
 func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var at []time.Duration
-		var first time.Time
-		stop := running(t, agent(t, breaker.Config{
-			SampleRate: time.Second, ObservabilityWindow: time.Minute, PollTimeout: time.Minute,
-			Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-				mu.Lock()
-				if first.IsZero() {
-					first = time.Now()
-				}
-				at = append(at, time.Since(first))
-				n := len(at)
-				mu.Unlock()
-				if n == 1 {
-					time.Sleep(3500 * time.Millisecond)
-				}
-				return nil, nil
-			},
-		}))
-		time.Sleep(10 * time.Second)
+		var at []time.Time
+		stop := running(t, agent(t, breaker.Config{SampleRate: time.Second, PollTimeout: time.Minute, Poll: polls(func() results {
+			if at = append(at, time.Now()); len(at) == 1 {
+				time.Sleep(3500 * time.Millisecond)
+			}
+			return results{}
+		})}))
+		time.Sleep(7 * time.Second)
 		stop()
-		mu.Lock()
-		defer mu.Unlock()
+		var got []time.Duration
+		for _, poll := range at {
+			got = append(got, poll.Sub(at[0]))
+		}
 		ms := time.Millisecond
-		if want := []time.Duration{0, 3500 * ms, 4000 * ms, 5000 * ms, 6000 * ms}; len(at) < len(want) || !slices.Equal(at[:len(want)], want) {
-			t.Errorf("got polls at %v want %v", at, want)
+		if want := []time.Duration{0, 3500 * ms, 4000 * ms, 5000 * ms, 6000 * ms}; len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("got polls at %v want %v", got, want)
 		}
 	})
 }
