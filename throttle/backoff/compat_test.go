@@ -28,9 +28,7 @@ func TestSleepTrace(t *testing.T) {
 				t.Errorf("failure %d: got %v want %v", n+1, got, want)
 			}
 		}
-		if got := r.Delay(); got != 291929238 {
-			t.Errorf("after the 15th failure: got %v want 291.929238ms", got)
-		}
+		equals(t, r.Delay(), 291929238, "after the 15th failure")
 		demandNear(t, "slept in all", time.Since(begun), 873.8, 0.05)
 		var levels []time.Duration
 		failures := 0
@@ -47,9 +45,7 @@ func TestSleepTrace(t *testing.T) {
 		for i, want := range []float64{175.16, 105.09, 63.057, 37.834, 56.751, 85.127} {
 			demandNear(t, "level", levels[i], want, 0.005)
 		}
-		if failures != 37 {
-			t.Errorf("failures in the 200 calls after it: got %d want 37", failures)
-		}
+		equals(t, failures, 37, "failures in the 200 calls after it")
 		s := r.Stats()
 		if s.Slept != 215 || s.SleepTime != time.Since(begun) || s.Ups != uint64(15+failures) {
 			t.Errorf("stats: got %+v want 215 sleeps of %v, %d up", s, time.Since(begun), 15+failures)
@@ -63,9 +59,7 @@ func slept(t *testing.T, r *backoff.Responsive, ok bool) time.Duration {
 	if ok {
 		record = r.SleepOnSuccess
 	}
-	if err := record(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, record(t.Context()))
 	return time.Since(begun)
 }
 
@@ -100,9 +94,7 @@ func TestStatsCountTimeSlept(t *testing.T) {
 		if s := r.Stats(); s.SleepTime != time.Second || s.Slept != 0 || s.Throttled != 1 {
 			t.Errorf("got %+v want 1s and no complete sleep", s)
 		}
-		if slept(t, r, true) != time.Minute {
-			t.Error("SleepOnSuccess with a delay of a minute: want a minute")
-		}
+		equals(t, slept(t, r, true), time.Minute, "SleepOnSuccess with a delay of a minute")
 	})
 }
 
@@ -137,8 +129,6 @@ func TestBackOffSuccessAfterIdleReset(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.Reset()
 		b.Succeeded()
-		if got := r.Delay(); got != 0 {
-			t.Errorf("after IdleReset and a success: got a delay of %v want none", got)
-		}
+		equals(t, r.Delay(), 0, "the delay after IdleReset and a success")
 	})
 }

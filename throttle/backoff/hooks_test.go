@@ -45,9 +45,7 @@ func TestHooks(t *testing.T) {
 		}
 		same := backoff.StepEvent{Responsive: r, From: time.Second, To: time.Second}
 		failed := backoff.SleepEvent{Duration: time.Second, Err: backoff.ErrClosed}
-		if got := fmt.Sprint(same, ", ", failed); got != "backoff x: delay up from 1s to 1s, backoff : waited 1s: backoff: closed" {
-			t.Errorf("got %q", got)
-		}
+		equals(t, fmt.Sprint(same, ", ", failed), "backoff x: delay up from 1s to 1s, backoff : waited 1s: backoff: closed", "String")
 	})
 }
 
@@ -81,9 +79,7 @@ func TestHookPanics(t *testing.T) {
 		hot = true
 		caught(t, "stepped", func() { p.Finish(backoff.Throttled) })
 		hot = false
-		if s := r.Stats(); s.Waiting != 0 {
-			t.Errorf("%v: got %+v want no waiter", mode, s)
-		}
+		equals(t, r.Stats().Waiting, 0, "%v: waiters", mode)
 		ctx, cancel := timeout(t, time.Minute)
 		defer cancel()
 		for range 3 {

@@ -116,9 +116,7 @@ func TestLogHooks_Tune(t *testing.T) {
 		}
 		do(backoff.Throttled, backoff.Throttled)
 		log.want(t, "at 2 s", "at its maximum")
-		if err := r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(4 * time.Second))}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(4 * time.Second))}))
 		do(backoff.Success, backoff.Success, backoff.Success)
 		log.want(t, "at 0", "below its maximum")
 		time.Sleep(2 * time.Minute)

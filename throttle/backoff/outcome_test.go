@@ -19,9 +19,7 @@ func TestOutcome(t *testing.T) {
 		backoff.Ignored: "ignored 0s", backoff.Success: "success 0s", backoff.Throttled: "throttled 0s",
 		backoff.ThrottledFor(1): "throttled 1ns", backoff.ThrottledFor(-1): "throttled 0s", -3: "outcome(-3) 0s",
 	} {
-		if got := fmt.Sprint(o, " ", o.RetryAfter()); got != want {
-			t.Errorf("%d: got %q want %q", int64(o), got, want)
-		}
+		equals(t, fmt.Sprint(o, " ", o.RetryAfter()), want, "%d", int64(o))
 	}
 }
 

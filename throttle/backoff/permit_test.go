@@ -98,9 +98,7 @@ func TestDoRecordsTheOutcome(t *testing.T) {
 			}()
 			end := <-ended
 			s := r.Stats()
-			if got := fmt.Sprintf("%d %d %d %s", s.Successes, s.Throttled, s.Ignored, end); got != tt.want {
-				t.Errorf("successes, throttled, ignored, end: got %q want %q", got, tt.want)
-			}
+			equals(t, fmt.Sprintf("%d %d %d %s", s.Successes, s.Throttled, s.Ignored, end), tt.want, "successes, throttled, ignored, end")
 		})
 	}
 }

@@ -120,15 +120,11 @@ func TestResetEndsWaits(t *testing.T) {
 				all.Go(func() { permits[i] = wait(t, r) })
 			}
 			synctest.Wait()
-			if s := r.Stats(); s.Waiting != 3 {
-				t.Errorf("%v, %s: got %d waiting want 3", mode, name, s.Waiting)
-			}
+			equals(t, r.Stats().Waiting, 3, "%v, %s: waiting", mode, name)
 			time.Sleep(time.Second)
 			r.Reset()
 			all.Wait()
-			if got := time.Since(begun); got != time.Second {
-				t.Errorf("%v, %s: got the last turn after %v want it at Reset, after 1s", mode, name, got)
-			}
+			equals(t, time.Since(begun), time.Second, "%v, %s: the last turn, at Reset", mode, name)
 			atOnce(permits[:], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
 			if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
 				t.Errorf("%v, %s: got %+v want three waits, and that the outcomes of their calls count", mode, name, s)
@@ -180,13 +176,9 @@ func TestWaitingPreventsIdleReset(t *testing.T) {
 		r := slow(t, backoff.Config{Mode: mode, IdleReset: time.Minute}, time.Hour)
 		go func() { _, _ = r.Wait(t.Context()) }()
 		time.Sleep(30 * time.Minute)
-		if got := r.Delay(); got != time.Hour {
-			t.Errorf("%v, while a call waits: got %v want 1h", mode, got)
-		}
+		equals(t, r.Delay(), time.Hour, "%v, while a call waits", mode)
 		time.Sleep(30*time.Minute + time.Second)
-		if got := r.Delay(); got != time.Hour {
-			t.Errorf("%v, a second after the wait: got %v want 1h", mode, got)
-		}
+		equals(t, r.Delay(), time.Hour, "%v, a second after the wait", mode)
 	})
 }
 
@@ -211,15 +203,11 @@ func TestIdleResetByRetries(t *testing.T) {
 			}))
 			b := r.BackOff()
 			for _, want := range []time.Duration{10 * time.Second, 100 * time.Second, 1000 * time.Second} {
-				if got := b.NextBackOff(); got != want {
-					t.Errorf("%v, %s: NextBackOff: got %v want %v", mode, name, got, want)
-				}
+				equals(t, b.NextBackOff(), want, "%v, %s: NextBackOff", mode, name)
 				time.Sleep(want) // longer than IdleReset
 			}
 			time.Sleep(idle)
-			if got := again(r, b); got != 10*time.Second {
-				t.Errorf("%v, %s: after IdleReset: got %v want 10s", mode, name, got)
-			}
+			equals(t, again(r, b), 10*time.Second, "%v, %s: after IdleReset", mode, name)
 			if s := r.Stats(); len(steps) != 5 || steps[3] || !steps[4] || s.Ups != 4 || s.Downs != 1 {
 				t.Errorf("%v, %s: got steps up %v, %+v want three, one down, one up", mode, name, steps, s)
 			}

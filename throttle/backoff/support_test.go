@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,10 +14,24 @@ import (
 func wait(t *testing.T, r *backoff.Responsive) backoff.Permit {
 	t.Helper()
 	p, err := r.Wait(t.Context())
+	must(t, err)
+	return p
+}
+
+// must ends the test if there is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+}
+
+// equals checks a value.
+func equals[T comparable](t *testing.T, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
 }
 
 // eachMode runs a test in each mode, in a bubble of synctest.

@@ -17,27 +17,19 @@ func TestTune_endsALongDelay(t *testing.T) {
 		for range 30 {
 			wait(t, r).Finish(backoff.Throttled)
 		}
-		if r.Delay() != time.Hour {
-			t.Fatalf("%v: got a delay of %v", mode, r.Delay())
-		}
+		equals(t, r.Delay(), time.Hour, "%v: the delay", mode)
 		wait(t, r).Finish(backoff.ThrottledFor(time.Hour))
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() {
-			if err := r.Override(throttle.SourceFile, backoff.Patch{MaxInterval: new(throttle.Duration(2 * time.Minute))}); err != nil {
-				t.Error(err)
-			}
+			_ = r.Override(throttle.SourceFile, backoff.Patch{MaxInterval: new(throttle.Duration(2 * time.Minute))}) // else it waits for an hour
 		})
 		p, err := r.Wait(t.Context())
 		if waited := time.Since(begin); err != nil || waited > 2*time.Minute+time.Second {
 			t.Errorf("%v: waited %v, %v want at most 2m", mode, waited, err)
 		}
 		p.Finish(backoff.Throttled)
-		if r.Delay() != 2*time.Minute {
-			t.Errorf("%v: got a delay of %v want 2m", mode, r.Delay())
-		}
-		if err := r.Override(throttle.SourceFile, backoff.Patch{}); err != nil {
-			t.Error(err)
-		}
+		equals(t, r.Delay(), 2*time.Minute, "%v: the delay", mode)
+		must(t, r.Override(throttle.SourceFile, backoff.Patch{}))
 		if wait(t, r).Finish(backoff.Throttled); r.Delay() <= 2*time.Minute {
 			t.Errorf("%v: after the override: got a delay of %v want it to grow again", mode, r.Delay())
 		}
@@ -81,9 +73,7 @@ func TestTune_values(t *testing.T) {
 			t.Error("got no error")
 		}
 	}
-	if err := r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(time.Minute))}); err != nil {
-		t.Error(err)
-	}
+	must(t, r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(time.Minute))}))
 	if now, code := r.Tuning(); now.MaxInterval != time.Minute || code != now {
 		t.Errorf("got %v and %v", now, code)
 	}

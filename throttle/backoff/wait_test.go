@@ -40,16 +40,11 @@ func TestCanceledTurnGoesToTheNext(t *testing.T) {
 				all.Wait()
 				turn := time.Second
 				for i, got := range at {
-					if i == cancelled {
-						if got != when {
-							t.Errorf("cancelled worker %d: got back after %v want %v", i, got, when)
-						}
-						continue
+					want := when
+					if i != cancelled {
+						want, turn = turn, turn+time.Second
 					}
-					if got != turn {
-						t.Errorf("worker %d of those beside %d, cancelled after %v: got a turn after %v want %v", i, cancelled, when, got, turn)
-					}
-					turn += time.Second
+					equals(t, got, want, "worker %d, of which %d is cancelled after %v: its turn", i, cancelled, when)
 				}
 				if s := r.Stats(); s.Canceled != 1 || s.Slept != 2 || s.Waiting != 0 {
 					t.Errorf("got %+v want 1 cancelled, 2 slept", s)
@@ -78,9 +73,7 @@ func TestEndOfManyWaits(t *testing.T) {
 			}
 			synctest.Wait()
 			begun := time.Now()
-			if s := r.Stats(); s.Waiting != workers {
-				t.Errorf("sleeping: got %d want %d", s.Waiting, workers)
-			}
+			equals(t, r.Stats().Waiting, workers, "waiting")
 			if errors.Is(want, context.Canceled) {
 				cancel()
 			} else {
@@ -107,9 +100,7 @@ func TestWaitsWithAContextThatIsOver(t *testing.T) {
 			t.Errorf("%s: got %v want %v", name, err, context.Canceled)
 		}
 	}
-	if s := r.Stats(); s != (backoff.Stats{Name: "x"}) {
-		t.Errorf("got %+v want nothing", s)
-	}
+	equals(t, r.Stats(), backoff.Stats{Name: "x"}, "stats")
 }
 
 // TestStepChangesTheWait wants that a step up makes the first waiter wait longer, and a step down shorter.
@@ -126,17 +117,13 @@ func TestStepChangesTheWait(t *testing.T) {
 		go func() { wait(t, r).Finish(backoff.Ignored); turn <- time.Since(begun) }()
 		time.Sleep(500 * time.Millisecond)
 		held.Finish(backoff.Throttled) // 10 s now
-		if got := <-turn; got != 10*time.Second {
-			t.Errorf("turn after a step up to 10s: got after %v want 10s", got)
-		}
+		equals(t, <-turn, 10*time.Second, "the turn after a step up")
 		held = wait(t, r)
 		begun = time.Now()
 		go func() { wait(t, r).Finish(backoff.Ignored); turn <- time.Since(begun) }()
 		synctest.Wait()
 		held.Finish(backoff.Success) // 5 s
-		if got := <-turn; got != 5*time.Second {
-			t.Errorf("turn after a step down to 5s: got after %v want 5s", got)
-		}
+		equals(t, <-turn, 5*time.Second, "the turn after a step down")
 	})
 }
 
@@ -162,9 +149,7 @@ func TestRetryAfterDelaysWaitingCalls(t *testing.T) {
 			held[1].Finish(backoff.ThrottledFor(tt.after / 2))
 			time.Sleep(tt.delay / 2)
 			held[2].Finish(backoff.ThrottledFor(tt.after - tt.delay/2))
-			if got := <-first; got != tt.want {
-				t.Errorf("%v, a delay of %v, Retry-After %v: got the first turn after %v want %v", mode, tt.delay, tt.after, got, tt.want)
-			}
+			equals(t, <-first, tt.want, "%v, a delay of %v, Retry-After %v: the first turn", mode, tt.delay, tt.after)
 			<-first
 			<-first
 			synctest.Wait()
@@ -197,14 +182,11 @@ func TestRetryAfter(t *testing.T) {
 			wait(t, r).Finish(backoff.ThrottledFor(tt.after))
 			begun := time.Now()
 			wait(t, r)
-			got := time.Since(begun)
 			want := tt.want
 			if mode == backoff.Pace && want == time.Second {
 				want = 1250 * time.Millisecond
 			}
-			if got != want {
-				t.Errorf("%v, ThrottledFor(%v): got a turn after %v want %v", mode, tt.after, got, want)
-			}
+			equals(t, time.Since(begun), want, "%v, ThrottledFor(%v): the turn", mode, tt.after)
 		})
 	}
 }
@@ -219,8 +201,6 @@ func TestRetryAfterKeepsTheLongest(t *testing.T) {
 		c.Finish(backoff.ThrottledFor(5 * time.Second))
 		begun := time.Now()
 		wait(t, r)
-		if got := time.Since(begun); got != 20*time.Second {
-			t.Errorf("got a turn after %v want 20s", got)
-		}
+		equals(t, time.Since(begun), 20*time.Second, "the turn")
 	})
 }

@@ -71,9 +71,7 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 			running(t, all...)
 			f.during(t.Context(), size(24*time.Hour, time.Hour, 10*time.Minute), rps, k, 0.3, all...)
 			s := all[0].Status(k)
-			if s.State == breaker.Disabled {
-				t.Errorf("got it disabled, want never")
-			}
+			equals(t, s.State == breaker.Disabled, false, "disabled")
 			if made, refused := f.calls(k); refused > made/100 {
 				t.Errorf("got %d calls refused and %d made, want at most 1 %%", refused, made)
 			}

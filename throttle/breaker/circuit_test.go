@@ -124,9 +124,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 	var none breaker.Permit
 	none.Done(errBoom)
 	none.Finish(throttle.Ignored)
-	if none.State() != breaker.Closed {
-		t.Error("the zero permit has a state")
-	}
+	equals(t, none.State(), breaker.Closed, "the state of the zero permit")
 }
 
 // TestLateResults: the result of a call that was admitted before its circuit changed does not count.

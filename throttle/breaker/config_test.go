@@ -126,9 +126,7 @@ func TestModes(t *testing.T) {
 				name: fmt.Sprint(tt.mode, " ", name), memory: true, config: breaker.Config{Mode: tt.mode},
 				steps: steps(begin, fail(10, k), wait(5*time.Second+1), sheds(tt.err, k), is(tt.state, int(tt.changes), k), shows("has counted", counts),
 					func(s *scene) {
-						if got := s.actor().Status(k).Shadow; got != (tt.mode == throttle.ModeShadow) {
-							s.Errorf("got Shadow %v", got)
-						}
+						equals(s, s.actor().Status(k).Shadow, tt.mode == throttle.ModeShadow, "Shadow")
 					}),
 			})
 		}

@@ -27,9 +27,7 @@ func TestShedErrors(t *testing.T) {
 			t.Errorf("got %+v, retry after %v", shed, shed.RetryAfter())
 		}
 		time.Sleep(6 * time.Second)
-		if got := shed.RetryAfter(); got != 0 {
-			t.Errorf("retry after %v, want 0", got)
-		}
+		equals(t, shed.RetryAfter(), 0, "retry after")
 		wants(t, c.CanExecute(t.Context()), breaker.ErrTooManyRequests, "half-open without probes")
 	})
 }
@@ -39,9 +37,7 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 	reasons := []error{breaker.ErrOpen, breaker.ErrTooManyRequests, breaker.ErrDisabled, breaker.ErrStale}
 	for i, reason := range reasons {
 		err := fmt.Errorf("pay: %w", &breaker.ShedError{Breaker: "charges", Reason: reason})
-		if !errors.Is(err, throttle.ErrShed) {
-			t.Errorf("%v: got another error, want ErrShed", err)
-		}
+		wants(t, err, throttle.ErrShed, "%v", err)
 		for j, r := range reasons {
 			equals(t, errors.Is(err, r), i == j, "%v: is %v", err, r)
 		}
@@ -50,8 +46,6 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 		equals(t, backoff.Classify(err), backoff.Ignored, "%v: a backoff", err)
 	}
 	for _, err := range []error{breaker.ErrManagerClosed, breaker.ErrNotLeading} {
-		if errors.Is(err, throttle.ErrShed) {
-			t.Errorf("%v: got ErrShed, want none: no call was shed", err)
-		}
+		equals(t, errors.Is(err, throttle.ErrShed), false, "%v: is ErrShed, although no call was shed", err)
 	}
 }

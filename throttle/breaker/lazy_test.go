@@ -130,9 +130,7 @@ func TestWithoutRunManyCallers(t *testing.T) {
 		fails(t, m, breaker.Key{ID: "0"}, 20)
 		return m.Status(breaker.Key{ID: "0"}).State != breaker.Closed
 	})
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, m.Close())
 }
 
 // TestNotRunningIsReportedOnce of a manager on a shared store.

@@ -79,9 +79,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 		t.Errorf("the leader was followed after %v, want within %v", took, 2*rate)
 	}
 	time.Sleep(2 * rate)
-	if all[first].Stats().Leads {
-		t.Error("the old leader leads still, after its lease is over")
-	}
+	equals(t, all[first].Stats().Leads, false, "the old leader leads, after its lease is over")
 	ices[first].thaw()
 }
 

@@ -38,9 +38,7 @@ func TestLogHooks(t *testing.T) {
 			`level=INFO msg="breaker: became leader" breaker=hooks`,
 			`level=INFO msg="breaker: no longer leader" breaker=hooks`,
 		}
-		if got := strings.TrimSpace(out.String()); got != strings.Join(want, "\n") {
-			t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
-		}
+		equals(t, strings.TrimSpace(out.String()), strings.Join(want, "\n"), "the log")
 	})
 }
 
@@ -55,9 +53,7 @@ func TestLogHooksTellManagersApart(t *testing.T) {
 			_ = m.Close()
 		}
 		for _, name := range []string{"one", "two"} {
-			if got := strings.Count(out.String(), `msg="breaker: background task failed" breaker=`+name); got != 1 {
-				t.Errorf("%s: got %d lines want 1 in\n%s", name, got, out.String())
-			}
+			equals(t, strings.Count(out.String(), `msg="breaker: background task failed" breaker=`+name), 1, "%s: lines", name)
 		}
 	})
 }

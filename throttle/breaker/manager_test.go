@@ -81,9 +81,7 @@ func TestAClosedManager(t *testing.T) {
 	for name, err := range map[string]error{
 		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
 	} {
-		if !errors.Is(err, breaker.ErrManagerClosed) {
-			t.Errorf("%s: %v, want ErrManagerClosed", name, err)
-		}
+		wants(t, err, breaker.ErrManagerClosed, "%s", name)
 	}
 }
 
@@ -130,9 +128,7 @@ func TestANilContextIsTheBackground(t *testing.T) {
 			wants(t, ask(), nil, "%s", name)
 		}
 	}
-	if err := m.Circuit(breaker.Key{ID: "fails"}).Do(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {
-		t.Errorf("got %v want %v", err, errBoom)
-	}
+	wants(t, m.Circuit(breaker.Key{ID: "fails"}).Do(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }), errBoom, "Do")
 	must(t, m.Disable(none, k))
 	wants(t, m.CanExecute(none, k), breaker.ErrDisabled, "disabled, with a nil context")
 	ended := make(chan error, 1)

@@ -142,9 +142,7 @@ func TestCountsThatAreNone(t *testing.T) {
 		sample(t, m)
 		equals(t, m.Status(nonsense).State, breaker.Closed, "%+v", bad)
 		equals(t, m.Status(sense).State, breaker.Open, "beside %+v", bad)
-		if got := m.Stats().Errors.Of(breaker.CountsInvalid); got != uint64(i+1) {
-			t.Errorf("%v: got %d reported, want %d", bad, got, i+1)
-		}
+		equals(t, m.Stats().Errors.Of(breaker.CountsInvalid), uint64(i+1), "%v: reported", bad)
 	}
 }
 

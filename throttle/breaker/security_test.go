@@ -54,9 +54,8 @@ func TestTheLeaderIsQuoted(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		store.flush()
 		owner := "a\nb\x1b[2J" + strings.Repeat("\r", 10_000)
-		if _, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: owner, TTL: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: owner, TTL: time.Hour})
+		must(t, err)
 		time.Sleep(time.Minute)
 		stop()
 		if len(lost) != 1 || strings.ContainsAny(lost[0], "\n\r\x1b") || len(lost[0]) > 500 {

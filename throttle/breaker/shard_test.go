@@ -140,9 +140,8 @@ func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 		v, err := store.Versions(ctx)
 		must(t, err)
 		for i, version := range v.Shards {
-			if _, err := store.Apply(ctx, breakerstore.Batch{Shard: i, Term: old.Term, Expect: version}); !errors.Is(err, breakerstore.ErrFenced) {
-				t.Errorf("shard %d: got %v, want ErrFenced", i, err)
-			}
+			_, err := store.Apply(ctx, breakerstore.Batch{Shard: i, Term: old.Term, Expect: version})
+			wants(t, err, breakerstore.ErrFenced, "shard %d", i)
 		}
 	})
 }

@@ -76,9 +76,7 @@ func agent(t testing.TB, c breaker.Config) *breaker.Manager {
 		c.Name = "deliveries"
 	}
 	m, err := breaker.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -190,9 +188,7 @@ func wantCounted(t *testing.T, c *breaker.Counter, k breaker.Key, want string) {
 	t.Helper()
 	n, err := c.Poll(t.Context(), breaker.PollQuery{})
 	must(t, err)
-	if got := fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes); got != want {
-		t.Errorf("%v: got %s, want %s", k, got, want)
-	}
+	equals(t, fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes), want, "%v", k)
 }
 
 // stored returns the records of a key's shard.

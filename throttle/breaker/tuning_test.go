@@ -46,9 +46,8 @@ func TestTune_modes(t *testing.T) {
 				t.Errorf("%s: got %v in force and %v of the code", tt.name, now, code)
 			}
 			must(t, m.Override(throttle.SourceHTTP, breaker.Patch{}))
-			if now, code := m.Tuning(); now != code {
-				t.Errorf("%s: after the override: got %v want %v", tt.name, now, code)
-			}
+			now, code = m.Tuning()
+			equals(t, now, code, "%s: after the override", tt.name)
 		})
 	}
 }

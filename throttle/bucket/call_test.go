@@ -59,9 +59,7 @@ func TestCall_CarriesManyKeys(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			close(gate)
 			all.Wait()
-			if calls := r.calls.Load(); calls != want {
-				t.Errorf("MaxCalls %d: %d calls, want %d", maxCalls, calls, want)
-			}
+			equals(t, r.calls.Load(), want, "MaxCalls %d: calls", maxCalls)
 		})
 	}
 }
@@ -145,9 +143,7 @@ func TestCall_SomeAnswers(t *testing.T) {
 		var all sync.WaitGroup
 		for key, want := range map[string]error{"error": bucket.ErrStore, "invalid": bucket.ErrStore, "good": nil} {
 			all.Go(func() {
-				if _, err := l.Decide(t.Context(), key); !errors.Is(err, want) {
-					t.Errorf("%s: %v, want %v", key, err, want)
-				}
+				wants(t, l.Take(t.Context(), key, 1), want, "%s", key)
 			})
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -219,9 +215,7 @@ func TestCall_NotSent(t *testing.T) {
 			synctest.Wait()
 			for i := range 3 {
 				all.Go(func() {
-					if _, err := l.Decide(t.Context(), strconv.Itoa(i)); !errors.Is(err, want) {
-						t.Errorf("%d calls without a connection: %v, want %v", failures, err, want)
-					}
+					wants(t, l.Take(t.Context(), strconv.Itoa(i), 1), want, "%d calls without a connection", failures)
 				})
 			}
 			synctest.Wait()

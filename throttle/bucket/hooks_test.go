@@ -262,7 +262,5 @@ func TestText(t *testing.T) {
 	want := `level=INFO msg=denied error.limiter=mail error.key="` + long[:64] + `... (100 bytes)" error.retry_after=1s
 level=INFO msg=decided decision.allowed=true decision.granted=1 decision.remaining=4 decision.limit=5` +
 		" decision.retry_after=0s decision.reset_after=0s decision.source=store\n"
-	if got := out.String(); got != want {
-		t.Errorf("logged\n%swant\n%s", got, want)
-	}
+	equals(t, out.String(), want, "the log")
 }

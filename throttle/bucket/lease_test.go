@@ -58,18 +58,14 @@ func TestLease_IsGivenBack(t *testing.T) {
 			for range 3 {
 				_, _ = l.Decide(t.Context(), "k")
 			}
-			if got := left(t, l); got != 996 { // the limit is so slow that a lease has one token: two batches of two
-				t.Errorf("%d left before, want 996", got)
-			}
+			equals(t, left(t, l), 996, "left before: the limit is so slow that a lease has one token, so two batches of two")
 			if time.Sleep(wait); wait == 0 {
 				_ = l.Close()
 			}
 			synctest.Wait()
 			equals(t, left(t, l), 997, "left after")
 			for range 2 {
-				if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
-					t.Errorf("later: %+v, %v", d, err)
-				}
+				must(t, l.Take(t.Context(), "k", 1))
 			}
 		})
 	}
@@ -120,12 +116,8 @@ func TestLease_IsAtMostAQuarterOfTheShare(t *testing.T) {
 			{bucket.Limit{Capacity: 1000, Algorithm: bucket.Fixed}, 100, 1, 10},
 		} {
 			l := limiter(t, bucket.Config{Store: newRemote(), Limit: c.limit, Lease: int64(c.lease), Replicas: c.replica, LeaseFor: time.Millisecond})
-			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
-				t.Errorf("%+v, %v", d, err)
-			}
-			if got := c.limit.Capacity - 1 - left(t, l); got != c.want {
-				t.Errorf("%+v, %d replicas: %d fetched ahead, want %d", c.limit, c.replica, got, c.want)
-			}
+			must(t, l.Take(t.Context(), "k", 1))
+			equals(t, c.limit.Capacity-1-left(t, l), c.want, "%+v, %d replicas: fetched ahead", c.limit, c.replica)
 			time.Sleep(time.Second)
 		}
 	})
@@ -185,9 +177,8 @@ func TestLease_AfterClose(t *testing.T) {
 		synctest.Wait()
 		equals(t, left(t, l), 999, "left (one is used, and ten came too late to be kept)")
 		for i := range int64(3) {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 998-i {
-				t.Errorf("got %+v, %v and %d left want the store's, and nothing ahead", d, err, left(t, l))
-			}
+			decided(t, l, true, bucket.SourceStore, "after Close")
+			equals(t, left(t, l), 998-i, "left, with nothing fetched ahead")
 		}
 	})
 }
@@ -232,9 +223,7 @@ func TestLease_CachedDenialOfAFixedBucket(t *testing.T) {
 			}
 		}
 		time.Sleep(30 * time.Millisecond)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.SourceStore {
-			t.Errorf("got %+v, %v want granted as the period begins", d, err)
-		}
+		decided(t, l, true, bucket.SourceStore, "as the period begins")
 	})
 }
 
@@ -251,17 +240,14 @@ func TestLease_Renewed(t *testing.T) {
 		_, _ = l.Decide(t.Context(), "k") // and ten ahead, at 50 ms
 		for _, at := range []time.Duration{99, 101, 149} {
 			time.Sleep(at*time.Millisecond - time.Since(begun))
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceLease {
-				t.Errorf("after %v: got %+v, %v want the lease's", time.Since(begun), d, err)
-			}
+			decided(t, l, true, bucket.SourceLease, "after %v", time.Since(begun))
 		}
 		_, _ = l.DecideAtMost(t.Context(), "k", 1000) // of the store: all
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		equals(t, left(t, l), 8, "left of the lease, and of the last millisecond")
 		time.Sleep(time.Second)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 989 {
-			t.Errorf("got %+v, %v and %d left want 989: a whole lease is fetched anew", d, err, left(t, l))
-		}
+		decided(t, l, true, bucket.SourceStore, "a second later")
+		equals(t, left(t, l), 989, "left, with a whole lease fetched anew")
 	})
 }

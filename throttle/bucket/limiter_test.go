@@ -129,9 +129,7 @@ func TestLimiter_PanicOfLimitForInWait(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					if got := caught(func() { _ = l.Wait(t.Context(), "k", 1) }); got != "limit" {
-						t.Errorf("Wait: got panic %v want limit", got)
-					}
+					equals(t, caught(func() { _ = l.Wait(t.Context(), "k", 1) }), any("limit"), "Wait: the panic")
 				})
 			}
 			synctest.Wait()
@@ -164,11 +162,7 @@ func TestLimiter_PanicOfLimitForAfterALateAnswer(t *testing.T) {
 		hot.Store(true)
 		close(thaw)
 		synctest.Wait()
-		if s := l.Stats(); s.HookPanics != 1 {
-			t.Errorf("got %+v want one panic", s)
-		}
-		if got := caught(func() { _ = l.Return(t.Context(), "k", 1) }); got != "limit" {
-			t.Errorf("Return: got panic %v want limit", got)
-		}
+		equals(t, l.Stats().HookPanics, 1, "panics")
+		equals(t, caught(func() { _ = l.Return(t.Context(), "k", 1) }), any("limit"), "Return: the panic")
 	})
 }

@@ -165,9 +165,7 @@ func TestMiddleware_Reset(t *testing.T) {
 			for _, cost := range []int64{0, 1, 1, 0, 2, 1, 4} {
 				remaining, reset := rateLimitOf(t, get(t, costing(l, cost)).Header())
 				if remaining == limit.Capacity {
-					if reset != 0 {
-						t.Errorf("%v: a full bucket has t=%d want 0", limit, reset)
-					}
+					equals(t, reset, 0, "%v: t of a full bucket", limit)
 					continue
 				}
 				time.Sleep(time.Duration(reset)*time.Second - time.Millisecond)

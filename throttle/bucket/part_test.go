@@ -100,9 +100,7 @@ func TestPart_OneTrial(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		for range 20 {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourcePolicy {
-				t.Errorf("beside the trial: %+v, %v, want the policy", d, err)
-			}
+			decided(t, l, true, bucket.SourcePolicy, "beside the trial")
 		}
 		if calls := down.calls.Load() - before; calls != 1 || time.Since(begun) > 0 {
 			t.Errorf("%d calls after the pause, and the others waited %v; want one call and no wait", calls, time.Since(begun))

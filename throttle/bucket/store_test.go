@@ -66,18 +66,14 @@ func TestStore_PausesAfterFailures(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
 		begun := time.Now()
 		for range 20 {
-			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("got %v", err)
-			}
+			wants(t, l.Take(t.Context(), "k", 1), bucket.ErrStore, "while it is frozen")
 		}
 		if waited := time.Since(begun); waited != 500*time.Millisecond || store.calls.Load() != 10 {
 			t.Errorf("waited %v, %d calls, want ten times the timeout", waited, store.calls.Load())
 		}
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.SourceStore {
-			t.Errorf("once it has thawed: %+v, %v", d, err)
-		}
+		decided(t, l, true, bucket.SourceStore, "once it has thawed")
 	})
 }
 
@@ -94,9 +90,7 @@ func TestStore_FirstPauseIsTheShortest(t *testing.T) {
 		synctest.Wait()
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, _ := l.Decide(t.Context(), "k"); d.Source != bucket.SourceStore {
-			t.Errorf("%+v: not asked 250 ms after it has failed", d)
-		}
+		decided(t, l, true, bucket.SourceStore, "250 ms after it has failed")
 	})
 }
 
@@ -131,9 +125,7 @@ func TestStore_LateTokensAreGivenBack(t *testing.T) {
 			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
 			limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 			l := limiter(t, bucket.Config{Store: slow(memory, gate), Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
-			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("got %v", err)
-			}
+			wants(t, l.Take(t.Context(), "k", 1), bucket.ErrStore, "an answer that is late")
 			close(gate)
 			synctest.Wait()
 			if d, err := memory.Take(t.Context(), store.Request{Key: "k", Limit: limit.WithDefaults()}); err != nil || d.Remaining != 10 {
@@ -274,9 +266,7 @@ func TestWarm(t *testing.T) {
 		if err := l.Warm(t.Context()); err != nil || plain.calls.Load() != 1 {
 			t.Errorf("a store without Warm: %v, %d calls, want one", err, plain.calls.Load())
 		}
-		if d, err := l.Decide(t.Context(), ""); err != nil || !d.Allowed {
-			t.Errorf("after Warm: %+v, %v, want a full bucket", d, err)
-		}
+		must(t, l.Take(t.Context(), "", 1)) // Warm takes none
 		plain.set(make(chan struct{}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

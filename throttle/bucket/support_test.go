@@ -127,6 +127,14 @@ func equals[T comparable](t testing.TB, got, want T, what string, args ...any) {
 	}
 }
 
+// decided wants one token of the key "k" to be granted or denied, by a source.
+func decided(t *testing.T, l *bucket.Limiter, allowed bool, by bucket.Source, when string, args ...any) {
+	t.Helper()
+	if d, err := l.Decide(t.Context(), "k"); err != nil || d.Allowed != allowed || d.Source != by {
+		t.Errorf("%s: got %+v, error %v, want granted %v by %v", fmt.Sprintf(when, args...), d, err, allowed, by)
+	}
+}
+
 // bubble runs a subtest in a bubble of synctest.
 func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
@@ -139,9 +147,7 @@ func limiter(t *testing.T, c bucket.Config) *bucket.Limiter {
 		c.Name = "test"
 	}
 	l, err := bucket.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }

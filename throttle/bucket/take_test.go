@@ -32,9 +32,7 @@ func TestTake_InvalidNumbers(t *testing.T) {
 		t.Errorf("DecideAtMost(-1): %v", err)
 	}
 	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.Per(10, time.Hour)}
-	if got := l.Stats(); got != want {
-		t.Errorf("stats %+v, want %+v", got, want)
-	}
+	equals(t, l.Stats(), want, "stats")
 }
 
 // TestGuard_PassesTheContext checks that the function gets the context of its caller.

@@ -2,7 +2,6 @@ package bucket_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,9 +79,7 @@ func TestWait_ManyLeaveAtOnce(t *testing.T) {
 			t.Errorf("%d calls to the store, want about one for each token", calls)
 		}
 		time.Sleep(time.Second)
-		if d, err := l.DecideN(t.Context(), "k", 10); err != nil || !d.Allowed {
-			t.Errorf("a second later: %+v, %v, want a full bucket", d, err)
-		}
+		wants(t, l.Take(t.Context(), "k", 10), nil, "a full bucket, a second later")
 	})
 }
 
@@ -101,12 +98,8 @@ func TestWait_Close(t *testing.T) {
 			wants(t, l.Close(), nil, "Close")
 		}
 		for _, err := range []error{<-ended, <-ended, l.Wait(t.Context(), "other", 1)} {
-			if !errors.Is(err, bucket.ErrClosed) {
-				t.Errorf("got %v want ErrClosed", err)
-			}
+			wants(t, err, bucket.ErrClosed, "Wait")
 		}
-		if d, err := l.Decide(t.Context(), "other"); err != nil || !d.Allowed {
-			t.Errorf("Decide: got %+v, %v want a token", d, err)
-		}
+		wants(t, l.Take(t.Context(), "other", 1), nil, "Take")
 	})
 }

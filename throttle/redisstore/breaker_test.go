@@ -126,9 +126,7 @@ func TestBreakerInvalidRequests(t *testing.T) {
 			t.Errorf("got error %v want %s", err, want)
 		}
 	}
-	if len(s.asked) > 0 {
-		t.Errorf("got %v want nothing asked", s.asked)
-	}
+	equals(t, len(s.asked), 0, "commands")
 }
 
 func TestKeysAsDocumented(t *testing.T) {
@@ -139,9 +137,7 @@ func TestKeysAsDocumented(t *testing.T) {
 		k.change:                            "spillway:breaker:{webhooks}:change",
 		k.probe(breakerstore.RecordID{}, 7): "spillway:breaker:{webhooks/lead}:probes:" + strings.Repeat("00", 32) + ":7",
 	} {
-		if got != want {
-			t.Errorf("got %s want %s", got, want)
-		}
+		equals(t, got, want, "the key")
 	}
 }
 
@@ -159,9 +155,7 @@ func TestSinceMicros(t *testing.T) {
 		"zero time":   {time.Time{}, 7, (time.Time{}.UnixMicro()%7 + 7) % 7},
 		"far away":    {time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1000, maxMicros},
 	} {
-		if got := sinceMicros(c.since, c.every); got != c.want {
-			t.Errorf("%s: got %d want %d", name, got, c.want)
-		}
+		equals(t, sinceMicros(c.since, c.every), c.want, "%s", name)
 	}
 }
 
@@ -187,9 +181,7 @@ func FuzzParseVersion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := parseVersion(text)
 		if !ok {
-			if v != (breakerstore.Version{}) {
-				t.Errorf("%q: got %v of what cannot be read", text, v)
-			}
+			equals(t, v, breakerstore.Version{}, "%q, which cannot be read", text)
 			return
 		}
 		var term uint64

@@ -77,9 +77,7 @@ func TestBucketLevels(t *testing.T) {
 		{At: 1, Interval: 2, Capacity: 3, Other: bucketstore.Other{At: most, Used: most, Period: most, Capacity: most}},
 		{At: 5, Used: 1, Period: 6, Capacity: 7, Other: bucketstore.Other{At: 1, Interval: 2, Capacity: 3}},
 	} {
-		if got := parseLevel(formatLevel(v)); got != v {
-			t.Errorf("%s: got %+v want %+v", formatLevel(v), got, v)
-		}
+		equals(t, parseLevel(formatLevel(v)), v, "%s", formatLevel(v))
 	}
 	for _, text := range []string{
 		"", "x", "1 0", "1 c2 3 0 0", "0000000000000000001 c2 3 0", "0000000000000000001 c2 3 0 0 0", "0000000000000000001 c2 3 1 0",
@@ -87,9 +85,7 @@ func TestBucketLevels(t *testing.T) {
 		"0000000000000000001 c2 3 0 1", "0000000000000000001 c2 3 0 0000000000000000001 c2 3 0 0", "0000000000000000001 c2 3 0 0000000000000000001 c0 3 0 1",
 		"-000000000000000001 c2 3 0 0", "9999999999999999999 c2 3 0 0", "0000000000000000001 f2 3 -1 0",
 	} {
-		if got := parseLevel(text); got != (bucketstore.Level{}) {
-			t.Errorf("%s: got %+v want a full bucket", text, got)
-		}
+		equals(t, parseLevel(text), bucketstore.Level{}, "%s, which is a full bucket", text)
 	}
 }
 
@@ -139,9 +135,7 @@ func TestBucketInvalidRequests(t *testing.T) {
 			t.Errorf("%s: got error %v want redisstore:", name, err)
 		}
 	}
-	if len(s.asked) > 0 {
-		t.Errorf("got %v want nothing asked", s.asked)
-	}
+	equals(t, len(s.asked), 0, "commands")
 }
 
 // TestBucketCancelable wants the setting of the client, which is off by default.
@@ -175,9 +169,7 @@ func TestBucketKeysAsDocumented(t *testing.T) {
 		long[1:]:   "spillway:bucket:b:" + long[1:],
 		long:       fmt.Sprintf("spillway:bucket:b:#%x", sha256.Sum256([]byte(long))),
 	} {
-		if got := b.key(key); got != want {
-			t.Errorf("%q: got %s want %s", key, got, want)
-		}
+		equals(t, b.key(key), want, "%q", key)
 	}
 }
 
@@ -280,9 +272,7 @@ func TestTakeMany_AnotherLimit(t *testing.T) {
 			t.Errorf("%s: got %+v", rs[i].Key, a)
 		}
 	}
-	if got, want := answers[3].Decision, (bucket.Decision{Limit: 5, RetryAfter: time.Millisecond, ResetAfter: 200 * time.Millisecond}); got != want {
-		t.Errorf("d: got %+v want %+v", got, want)
-	}
+	equals(t, answers[3].Decision, bucket.Decision{Limit: 5, RetryAfter: time.Millisecond, ResetAfter: 200 * time.Millisecond}, "d")
 	if want := 4 + 3 + 2 + 2 + maxSwaps - 3; !slices.Equal(s.pipes, []int{4, 3, 2, 2}) || len(s.asked) != want {
 		t.Errorf("got pipelines of %v and %d commands want 4, 3, 2, 2, and %d", s.pipes, len(s.asked), want)
 	}
@@ -293,7 +283,5 @@ func TestPart_UnknownNodes(t *testing.T) {
 	client := redis.NewUniversalClient(Options(deadAddress, deadAddress))
 	defer client.Close()
 	b := throttle.Must(NewBucket(client, BucketConfig{Name: "b"}))
-	if part := b.Part("k"); part != "" {
-		t.Errorf("got %q want none", part)
-	}
+	equals(t, b.Part("k"), "", "the part")
 }

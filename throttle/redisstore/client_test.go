@@ -12,9 +12,7 @@ func TestMicroseconds(t *testing.T) {
 	for d, want := range map[time.Duration]int64{
 		-time.Hour: 0, 0: 0, 1: 1, 999: 1, 1000: 1, 1999: 1, 2000: 2, time.Second: 1e6, math.MaxInt64: maxMicros,
 	} {
-		if got := microseconds(d); got != want {
-			t.Errorf("%v: got %d want %d", d, got, want)
-		}
+		equals(t, microseconds(d), want, "%v", d)
 	}
 	for micros, want := range map[int64]time.Duration{
 		-1: 0, 0: 0, 1: time.Microsecond, 1e6: time.Second, math.MaxInt64: maxMicros * time.Microsecond, math.MinInt64: 0,

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -75,6 +76,14 @@ func says(answer any) *server {
 		}
 		return nil
 	}}
+}
+
+// equals checks a value.
+func equals[T comparable](t *testing.T, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
 }
 
 // TestMain runs the tests, and then looks for goroutines that they left behind.

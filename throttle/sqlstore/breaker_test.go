@@ -43,10 +43,7 @@ func TestWatch(t *testing.T) {
 	if _, err := Watch(b, nil); err == nil {
 		t.Error("no func: got no error")
 	}
-	w, err := Watch(b, listen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := throttle.Must(Watch(b, listen))
 	changes := 0
 	if err := w.Watch(context.Background(), func() { changes++ }); !errors.Is(err, errBroken) || changes != 1 {
 		t.Errorf("got %v, %d changes want the error of the func, 1", err, changes)

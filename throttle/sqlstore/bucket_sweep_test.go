@@ -66,9 +66,7 @@ func TestSweeper_requests(t *testing.T) {
 			s.close()
 			calls := p.calls
 			s.requestsFor(10*time.Hour, time.Minute, p)
-			if p.calls != calls {
-				t.Errorf("%s: got %d batches after it was closed want none", name, p.calls-calls)
-			}
+			equals(t, p.calls, calls, "%s: batches after it was closed", name)
 		})
 	}
 }
@@ -101,9 +99,7 @@ func TestSweeperClose(t *testing.T) {
 		<-time.After(time.Second)
 		s.startIfDue(p.next)
 		synctest.Wait()
-		if p.busy != 1 {
-			t.Fatalf("got %d sweeps under way want 1", p.busy)
-		}
+		equals(t, p.busy, 1, "sweeps under way")
 		begun := time.Now()
 		if s.close(); time.Since(begun) != 0 || p.busy != 0 {
 			t.Errorf("close took %v, and left %d under way want neither", time.Since(begun), p.busy)

@@ -19,9 +19,7 @@ func TestTakeRequest_args(t *testing.T) {
 		for a, query := range map[bucket.Algorithm]string{bucket.Continuous: s.take, bucket.Fixed: s.takeFixed} {
 			l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
 			r := newTakeRequest([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
-			if got, want := len(r.args(d)), strings.Count(query, mark); got != want {
-				t.Errorf("%v, %v: got %d arguments want %d", d, a, got, want)
-			}
+			equals(t, len(r.args(d)), strings.Count(query, mark), "%v, %v: arguments", d, a)
 		}
 	}
 }

@@ -87,9 +87,7 @@ func TestConnections_OpenOutsideOfTheCallersTime(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if want := max(2, size); opens.Load() != int64(want) {
-				t.Errorf("a bound of %d: %d connections were opened, want %d", size, opens.Load(), want)
-			}
+			equals(t, opens.Load(), int64(max(2, size)), "a bound of %d: connections that were opened", size)
 		})
 	}
 }
@@ -107,9 +105,7 @@ func TestConnections_NoneForASecond(t *testing.T) {
 		}
 		time.Sleep(openTimeout)
 		synctest.Wait()
-		if len(c.taken) != 0 {
-			t.Errorf("%d connections are still taken", len(c.taken))
-		}
+		equals(t, len(c.taken), 0, "connections that are still taken")
 		db.Close()
 	})
 }

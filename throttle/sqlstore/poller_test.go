@@ -110,9 +110,8 @@ func TestQueryParameters(t *testing.T) {
 
 func TestMinFailuresIsANumber(t *testing.T) {
 	for _, c := range [][2]float64{{-1, 0}, {0, 0}, {2.5, 2.5}, {math.Inf(-1), 0}, {math.NaN(), 0}} {
-		if _, args := queryOf(t, PostgreSQL, goodConfig(), breaker.PollQuery{Window: time.Minute, MinFailures: c[0]}); args[len(args)-1] != c[1] {
-			t.Errorf("%v: got %v want %v", c[0], args, c[1])
-		}
+		_, args := queryOf(t, PostgreSQL, goodConfig(), breaker.PollQuery{Window: time.Minute, MinFailures: c[0]})
+		equals(t, args[len(args)-1], any(c[1]), "%v", c[0])
 	}
 }
 
@@ -134,16 +133,11 @@ func TestKeyWindows(t *testing.T) {
 		b := queryBuilder{dialect: c.d, config: &PollerConfig{TenantColumn: c.tenant}}
 		var got []string
 		for _, s := range b.keyWindows(q) {
-			text, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := throttle.Must(json.Marshal(s))
 			got = append(got, string(text))
 		}
 		slices.Sort(got)
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("%v %q: got %s\nwant %s", c.d, c.tenant, text, c.want)
-		}
+		equals(t, strings.Join(got, " "), c.want, "%v %q", c.d, c.tenant)
 	}
 	b := queryBuilder{dialect: MySQL, config: &PollerConfig{TenantColumn: "tenant"}}
 	if got := b.keyWindows(q); len(got) != 6 || len(got[0].ID) != 64 {

@@ -37,9 +37,7 @@ func FuzzIdentifier(f *testing.F) {
 			plain.TenantColumn = "endpoint"
 			plain.TimeColumn, plain.StatusColumn, plain.Table = "endpoint", "endpoint", "endpoint"
 			want, _ := queryOf(t, d, plain, breaker.PollQuery{Window: time.Minute})
-			if got := strings.ReplaceAll(query, d.quote(name), d.quote("endpoint")); got != want {
-				t.Errorf("%v: %q makes another query:\n%s\nwant\n%s", d, name, got, want)
-			}
+			equals(t, strings.ReplaceAll(query, d.quote(name), d.quote("endpoint")), want, "%v: the query for %q", d, name)
 		}
 	})
 }
@@ -63,15 +61,11 @@ func TestKeysAreParameters(t *testing.T) {
 			query, args := queryOf(t, d, c, breaker.PollQuery{
 				Window: time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: evil, ID: evil}: time.Second},
 			})
-			if len(args) != 5 {
-				t.Fatalf("%v: got %v want 5 parameters", d, args)
-			}
+			equals(t, len(args), 5, "%v: parameters", d)
 			queries = append(queries, query)
 		}
 		for _, query := range queries[1:] {
-			if query != queries[0] {
-				t.Errorf("%v: got the query\n%s\nwant\n%s", d, query, queries[0])
-			}
+			equals(t, query, queries[0], "%v: the query", d)
 		}
 	}
 }

@@ -71,9 +71,7 @@ func TestErrorsNameTheStep(t *testing.T) {
 				if strings.Contains(s.err.Error(), "secret") {
 					t.Errorf("%v: got %v, with data in it", d, s.err)
 				}
-				if n := strings.Count(s.err.Error(), "sqlstore: "); n != 1 {
-					t.Errorf("%v: got %v, which names the package %d times, want once", d, s.err, n)
-				}
+				equals(t, strings.Count(s.err.Error(), "sqlstore: "), 1, "%v: %v: how often it names the package", d, s.err)
 				if got, want := errors.Is(s.err, ErrNoTables), !errors.Is(failure, errBroken); got != want {
 					t.Errorf("%v: %s: is ErrNoTables: got %v want %v", d, s.step, got, want)
 				}

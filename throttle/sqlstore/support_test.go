@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -26,6 +27,14 @@ func brokenDB(t *testing.T, err error) *sql.DB {
 }
 
 var errBroken = errors.New("connection refused by the test")
+
+// equals checks a value.
+func equals[T comparable](t *testing.T, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
+}
 
 func goodConfig() PollerConfig {
 	return PollerConfig{

@@ -14,12 +14,8 @@ func TestIdentifier(t *testing.T) {
 		"a\x00": false, "é": false, "a;": false, "a@": false, "a[": false, "a{": false, ".": false, "s.1": false,
 		strings.Repeat("a", 64): false, strings.Repeat("s", 64) + "." + strings.Repeat("a", 63): false, strings.Repeat("s", 64) + ".a": false,
 	} {
-		if got := checkIdentifier("F", name, maxIdentifier, true) == nil; got != want {
-			t.Errorf("%q: got %v want %v", name, got, want)
-		}
-		if got := checkIdentifier("F", name, maxIdentifier, false) == nil; got != (want && !strings.Contains(name, ".")) {
-			t.Errorf("%q, without a schema: got %v", name, got)
-		}
+		equals(t, checkIdentifier("F", name, maxIdentifier, true) == nil, want, "%q", name)
+		equals(t, checkIdentifier("F", name, maxIdentifier, false) == nil, want && !strings.Contains(name, "."), "%q, without a schema", name)
 	}
 }
 
