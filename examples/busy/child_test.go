@@ -4,14 +4,13 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // TestAServerEndsWithItsParent closes the standard input of a server, as the end of its parent does.
 func TestAServerEndsWithItsParent(t *testing.T) {
-	c, err := startServer(true, 1, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := throttle.Must(startServer(true, 1, t.Output()))
 	defer c.stop()
 	if err := c.stdin.Close(); err != nil {
 		t.Fatal(err)

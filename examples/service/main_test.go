@@ -77,10 +77,7 @@ func TestRun(t *testing.T) {
 // has asks an address, and fails unless the answer has these texts.
 func has(t *testing.T, method, url string, texts ...string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := throttle.Must(http.NewRequestWithContext(t.Context(), method, url, http.NoBody))
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/simulate/overload"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // small makes a run quick.
@@ -19,10 +20,7 @@ const small = "-clients 2 -capacity 10 "
 // simulate runs the command in this process, without a terminal and without a bubble.
 func simulate(ctx context.Context, t *testing.T, args string) (code int, stdout, stderr string) {
 	t.Helper()
-	s, err := parse(strings.Fields(args))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(parse(strings.Fields(args)))
 	var out, errors bytes.Buffer
 	code = command{settings: s, stdout: &out, stderr: &errors}.run(ctx)
 	return code, out.String(), errors.String()
@@ -62,10 +60,7 @@ func TestCommandPlots(t *testing.T) {
 	if code != program.Done || !strings.HasPrefix(stderr, "simulate: not in the plot: isolation-cold: ") {
 		t.Errorf("got exit code %d and %q, want %d and an error about isolation-cold", code, stderr, program.Done)
 	}
-	drawn, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drawn := throttle.Must(os.ReadFile(path))
 	for _, want := range []string{
 		"outage · none", "capacity 0 %",
 		"seconds", "% of calls that succeed", "High", "Important", "Medium", "Low", "goodput", "stroke:#0072B2",
@@ -81,10 +76,7 @@ func TestCommandPlots(t *testing.T) {
 
 func TestCommandFailsToWrite(t *testing.T) {
 	var stderr bytes.Buffer
-	s, err := parse(strings.Fields(small + "-scenario outage -policy none"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(parse(strings.Fields(small + "-scenario outage -policy none")))
 	if code := (command{settings: s, stdout: fullDisk{}, stderr: &stderr}).run(t.Context()); code != program.Failed {
 		t.Errorf("got exit code %d, want %d", code, program.Failed)
 	}
@@ -124,10 +116,7 @@ func interruptAfter(clients int, p overload.Policy) (context.Context, overload.P
 
 func TestCommandInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
-	s, err := parse(strings.Fields(small + "-scenario outage,surge -policy none,sre -seeds 5 -format csv -plot " + path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(parse(strings.Fields(small + "-scenario outage,surge -policy none,sre -seeds 5 -format csv -plot " + path)))
 	ctx, slow := interruptAfter(3*s.options.Clients, s.policies[1]) // in the middle of its fourth run
 	s.policies[1] = slow
 	var out, stderr bytes.Buffer
@@ -135,10 +124,7 @@ func TestCommandInterrupted(t *testing.T) {
 	if want := "simulate: interrupted: the output is of 7 runs out of 20\n"; code != exitInterrupted || stderr.String() != want {
 		t.Errorf("got exit code %d and %q, want %d and %q", code, stderr.String(), exitInterrupted, want)
 	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := throttle.Must(csv.NewReader(&out).ReadAll())
 	var got []string
 	for _, row := range rows[1:] {
 		got = append(got, strings.Join(row[:3], " "))

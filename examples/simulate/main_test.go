@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // actAs is the environment variable that makes this test binary run the command.
@@ -27,10 +28,7 @@ func TestMain(m *testing.M) {
 // if the test has it.
 func itself(t *testing.T, args string) *exec.Cmd {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := throttle.Must(os.Executable())
 	cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
 	cmd.Env = append(os.Environ(), actAs+"=1")
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func TestCSV(t *testing.T) {
@@ -17,10 +18,7 @@ func TestCSV(t *testing.T) {
 	if got, want := strings.Count(text.String(), "\r\n"), strings.Count(text.String(), "\n"); got != want || got != 5 {
 		t.Errorf("got %d lines that end as RFC 4180 says of %d, want 5 of 5", got, want)
 	}
-	rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := throttle.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
 	if got, want := len(rows[0]), 3+4*len(overload.FigureNames()); got != want {
 		t.Errorf("got %d columns, want %d", got, want)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // TestUsageListsFlags compares the usage with the flags that there are.
@@ -29,10 +31,7 @@ func TestUsageListsFlags(t *testing.T) {
 
 // TestReadme parses the command lines of the usage and of the README, in a folder where they may draw.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(os.ReadFile("README.md"))
 	t.Chdir(t.TempDir())
 	commands := regexp.MustCompile("(?m)go run ./examples/simulate( -[^`#>\n]*)").FindAllStringSubmatch(usage+string(text), -1)
 	if len(commands) < 12 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func nothing(string) string { return "" }
@@ -69,10 +70,7 @@ func TestFromOpenToClosed(t *testing.T) {
 // follow opens a stream.
 func follow(t *testing.T, client *http.Client, url string) *bufio.Reader {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := throttle.Must(http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil))
 	response, err := client.Do(r)
 	if err != nil {
 		t.Fatalf("%s: got error %v want nil", url, err)
@@ -86,10 +84,7 @@ func follow(t *testing.T, client *http.Client, url string) *bufio.Reader {
 
 // TestDurationEndsTheRun with exit code 0, also if no collector listens at the endpoint of the traces.
 func TestDurationEndsTheRun(t *testing.T) {
-	unused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unused := throttle.Must(net.Listen("tcp", "127.0.0.1:0"))
 	unused.Close()
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	for _, url := range []string{"", "http://" + unused.Addr().String()} {
@@ -104,9 +99,6 @@ func TestDurationEndsTheRun(t *testing.T) {
 
 func settingsOf(t *testing.T, flags string) settings {
 	t.Helper()
-	s, err := parse(strings.Fields(flags))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(parse(strings.Fields(flags)))
 	return s
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // output returns the text that a run prints, on virtual time and without a server.
@@ -20,10 +21,7 @@ func output(t *testing.T, flags string, duration time.Duration) string {
 	var out strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		s := settingsOf(t, flags)
-		f, err := newStorefront(t.Context(), s, io.Discard, nothing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := throttle.Must(newStorefront(t.Context(), s, io.Discard, nothing))
 		ctx, cancel := context.WithTimeout(t.Context(), duration)
 		defer cancel()
 		r := newReport(&out, s)

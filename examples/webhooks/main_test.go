@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func TestFlags(t *testing.T) {
@@ -47,10 +48,7 @@ func TestServersThatAreNotThere(t *testing.T) {
 // TestCircuitsOpenAndClose runs until circuits of dead endpoints have opened, and all are closed again.
 func TestCircuitsOpenAndClose(t *testing.T) {
 	programtest.NeedsSQLite(t)
-	s, err := parse(strings.Fields("-duration 0 -endpoints 20 -metrics 127.0.0.1:0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(parse(strings.Fields("-duration 0 -endpoints 20 -metrics 127.0.0.1:0")))
 	s.rate, s.round = 800, 75*time.Millisecond
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

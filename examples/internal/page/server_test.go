@@ -3,13 +3,12 @@ package page
 import (
 	"strings"
 	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func TestListen(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", "-listen")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(Listen("127.0.0.1:0", "-listen"))
 	address := strings.TrimPrefix(s.URL, "http://")
 	if _, err := Listen(address, "-listen"); err == nil || !strings.Contains(err.Error(), "cannot listen on "+address) || !strings.Contains(err.Error(), "with -listen") {
 		t.Errorf("%s again: got error %v want one with the address and the flag", address, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -15,29 +16,20 @@ import (
 // ask requests a path by a host name.
 func ask(t *testing.T, s *Server, path, host string) (status int, body string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := throttle.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody))
 	r.Host = host
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(io.ReadAll(response.Body))
 	return response.StatusCode, string(text)
 }
 
 // TestAServerShowsMetricsAndThePage makes a backoff, a breaker and a bucket without Hooks, and requests both.
 func TestAServerShowsMetricsAndThePage(t *testing.T) {
-	s, err := Open("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := throttle.Must(Open("127.0.0.1:0"))
 	b, errBackoff := backoff.New(backoff.Config{Name: "orders"})
 	m, errBreaker := breaker.New(breaker.Config{Name: "webhooks"})
 	l, errBucket := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1)})

@@ -11,10 +11,7 @@ import (
 // newRetrier returns the retrier of a rule, with delays of half the longest.
 func newRetrier(t *testing.T, name string) retrier {
 	t.Helper()
-	rule, err := ruleOf(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := throttle.Must(ruleOf(name))
 	return rule.new(Env{Now: func() time.Time { return time.Unix(0, 0) }, Rand: func() float64 { return 0.5 }})
 }
 
