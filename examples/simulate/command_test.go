@@ -80,9 +80,7 @@ func TestCommandFailsToWrite(t *testing.T) {
 	if code := (command{settings: s, stdout: fullDisk{}, stderr: &stderr}).run(t.Context()); code != program.Failed {
 		t.Errorf("got exit code %d, want %d", code, program.Failed)
 	}
-	if got, want := stderr.String(), "simulate: no space left\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	equals(t, stderr.String(), "simulate: no space left\n", "a full disk")
 	s.plot = filepath.Join(t.TempDir(), "gone", "out.svg") // its folder was removed during the runs
 	stderr.Reset()
 	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &stderr}).run(t.Context()); code != program.Failed {
@@ -129,9 +127,7 @@ func TestCommandInterrupted(t *testing.T) {
 	for _, row := range rows[1:] {
 		got = append(got, strings.Join(row[:3], " "))
 	}
-	if got, want := strings.Join(got, ", "), "outage none 2, outage sre 2, surge none 2, surge sre 1"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	equals(t, strings.Join(got, ", "), "outage none 2, outage sre 2, surge none 2, surge sre 1", "rows")
 	if drawn, err := os.ReadFile(path); err != nil || !strings.Contains(string(drawn), "surge · sre") {
 		t.Errorf("got %v, want a plot of what was completed", err)
 	}

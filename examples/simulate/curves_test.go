@@ -29,9 +29,7 @@ func TestCurves(t *testing.T) {
 		"goodput, % of what the backend could serve": "[{0.5 95} {1.5 95} {2.5 100} {3.5 100} {4.5 NaN}]",
 	}
 	for _, c := range curves(of) {
-		if got := fmt.Sprint(c.points); got != want[c.name] {
-			t.Errorf("%s: got %s, want %q", c.name, got, want[c.name])
-		}
+		equals(t, fmt.Sprint(c.points), want[c.name], "%s", c.name)
 		delete(want, c.name)
 	}
 	if len(want) > 0 {
@@ -59,8 +57,6 @@ func TestPieces(t *testing.T) {
 		for x, y := range tt.y {
 			c.points = append(c.points, plotter.XY{X: float64(x), Y: y})
 		}
-		if got := fmt.Sprint(c.pieces()); got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
-		}
+		equals(t, fmt.Sprint(c.pieces()), tt.want, "%s", tt.name)
 	}
 }

@@ -11,7 +11,5 @@ func TestProgress(t *testing.T) {
 	p.add(0)
 	p.add(1)
 	p.clear()
-	if got, want := terminal.String(), "\r\x1b[K0 of 4 runs\r\x1b[K1 of 4 runs\r\x1b[K"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	equals(t, terminal.String(), "\r\x1b[K0 of 4 runs\r\x1b[K1 of 4 runs\r\x1b[K", "the terminal")
 }

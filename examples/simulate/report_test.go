@@ -1,11 +1,25 @@
 package main
 
 import (
+	"encoding/csv"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
+	"github.com/spillway-go/spillway/throttle"
 )
+
+// equals checks a value.
+func equals[T comparable](t *testing.T, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got\n%v\nwant\n%v", fmt.Sprintf(what, args...), got, want)
+	}
+}
 
 // handmade returns a report of two scenarios and two policies, with made-up figures.
 func handmade(seeds ...uint64) report {
@@ -40,4 +54,39 @@ func handmade(seeds ...uint64) report {
 	})
 	add(second, bad, map[string]overload.Figure{"steady": of(0.5, 0.25), "steady_worst": of(0.25, 0.25), "whole": of(0.5, 0), "whole_worst": of(0, 0)})
 	return r
+}
+
+func TestCSV(t *testing.T) {
+	var text strings.Builder
+	if err := writeCSV(&text, handmade(1, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Count(text.String(), "\r\n"), strings.Count(text.String(), "\n"); got != want || got != 5 {
+		t.Errorf("got %d lines that end as RFC 4180 says of %d, want 5 of 5", got, want)
+	}
+	rows := throttle.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
+	equals(t, len(rows[0]), 3+4*len(overload.FigureNames()), "columns")
+	tests := []struct {
+		row          int
+		column, want string
+	}{
+		{1, "scenario", "first"},
+		{1, "seeds", "3"},
+		{1, "goodput_mean", "1"},
+		{1, "goodput_deviation", "0.0004"},
+		{1, "time_to_recover_min", "7.625"},
+		{1, "waste_mean", ""},
+		{2, "time_to_recover_mean", "inf"},
+		{2, "time_to_recover_min", "17"},
+		{3, "whole_worst_min", "0.25"},
+		{4, "goodput_mean", ""},
+	}
+	for _, tt := range tests {
+		column := slices.Index(rows[0], tt.column)
+		if column < 0 {
+			t.Errorf("got no column %s", tt.column)
+		} else if got := rows[tt.row][column]; got != tt.want {
+			t.Errorf("row %d: got %s %q, want %q", tt.row, tt.column, got, tt.want)
+		}
+	}
 }

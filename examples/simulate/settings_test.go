@@ -2,15 +2,19 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func describe(s settings) string {
@@ -91,10 +95,43 @@ func TestChanges(t *testing.T) {
 		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2, Background: 0.1,
 	}}
 	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, rejections that say that the backend is full, a backend that says its load, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
-	if got := changes(o); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	equals(t, changes(o), want, "changes")
+	equals(t, changes(overload.Options{}), "", "no changes")
+}
+
+// TestUsageListsFlags compares the usage with the flags that there are.
+func TestUsageListsFlags(t *testing.T) {
+	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("got %v for -h, want %v", err, flag.ErrHelp)
 	}
-	if got := changes(overload.Options{}); got != "" {
-		t.Errorf("got %q for no changes, want nothing", got)
+	var s settings
+	var want, got []string
+	newFlags(&s).VisitAll(func(f *flag.Flag) { want = append(want, f.Name) })
+	for _, listed := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage, -1) {
+		got = append(got, listed[1])
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q in the usage, want %q", got, want)
+	}
+}
+
+// TestReadme parses the command lines of the usage and of the README, in a folder where they may draw.
+func TestReadme(t *testing.T) {
+	text := throttle.Must(os.ReadFile("README.md"))
+	t.Chdir(t.TempDir())
+	commands := regexp.MustCompile("(?m)go run ./examples/simulate( -[^`#>\n]*)").FindAllStringSubmatch(usage+string(text), -1)
+	if len(commands) < 12 {
+		t.Errorf("found %d commands, want them all", len(commands))
+	}
+	for _, c := range commands {
+		if _, err := parse(strings.Fields(c[1])); err != nil && !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("the command%s: %v", c[1], err)
+		}
+	}
+	for _, name := range regexp.MustCompile("`-([a-z-]+)`").FindAllStringSubmatch(string(text), -1) {
+		if name[1] != "aware" && !strings.Contains(usage, "-"+name[1]+" ") {
+			t.Errorf("there is no flag -%s", name[1])
+		}
 	}
 }

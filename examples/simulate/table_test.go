@@ -40,9 +40,7 @@ func table(t *testing.T, r report) string {
 }
 
 func TestTable(t *testing.T) {
-	if got := table(t, handmade(1, 2, 3)); got != goldenTable {
-		t.Errorf("got\n%s\nwant\n%s", got, goldenTable)
-	}
+	equals(t, table(t, handmade(1, 2, 3)), goldenTable, "the table")
 	for _, want := range []string{
 		"\n  good         100.0    98.7            -         -   50.0    1.25        -       0.25        8.1         0.000      0.90\n",
 		"\nOne run each, with seed 7. never: not reached",
