@@ -158,18 +158,6 @@ func TestADeafNotifierIsNotCrowded(t *testing.T) {
 	})
 }
 
-// TestNotifiedThroughAFlush empties the store while the notifier fails: pending events are still notified.
-func TestNotifiedThroughAFlush(t *testing.T) {
-	n := newEars()
-	n.answer = func(context.Context, breaker.Event) error { return errBoom }
-	play(t, scenario{
-		name: "two managers", agents: 2, poll: results{{ID: "a"}: {Failures: 20}},
-		config: breaker.Config{Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1},
-		steps: steps(runs, wait(10*time.Second), flushed, wait(10*time.Second), func(*scene) { n.says(nil) }, wait(time.Minute),
-			func(s *scene) { n.check(s.T, 2) }),
-	})
-}
-
 // TestARecordStaysUntilItIsNotified fails to notify for longer than the window of a circuit that has closed again.
 func TestARecordStaysUntilItIsNotified(t *testing.T) {
 	n, k := newEars(), breaker.Key{ID: "a"}

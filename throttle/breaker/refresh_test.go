@@ -214,18 +214,6 @@ func answer(want map[string]error) step {
 	}
 }
 
-// TestRoundsByHandGrowStale makes rounds by hand without a store.
-func TestRoundsByHandGrowStale(t *testing.T) {
-	k := breaker.Key{ID: "a"}
-	stale := func(s breaker.Stats) bool { return s.Stale }
-	failed := func(s *scene) { wants(s, s.actor().Sample(s.Context()), errNetwork, "from a round without a store") }
-	play(t, scenario{
-		name: "reads fail", faulty: []string{"Versions"}, poll: results{},
-		steps: steps(disable(k), cut, failed, sheds(breaker.ErrDisabled, k), wait(2*time.Minute), failed, sheds(nil, k), shows("is stale", stale),
-			mended, sampled, sheds(breaker.ErrDisabled, k)),
-	})
-}
-
 // TestAReadOnlyStoreIsRead rejects all writes: managers still read the store, also beside a corrupt record.
 func TestAReadOnlyStoreIsRead(t *testing.T) {
 	want := map[string]error{"open": breaker.ErrOpen, "disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
