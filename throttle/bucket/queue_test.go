@@ -13,35 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestWait_DeniesALateWaiterAtOnce checks that a waiter is denied as soon as it is known that its
-// deadline is too early.
-func TestWait_DeniesALateWaiterAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Minute}})
-		_, _ = l.DecideN(t.Context(), "k", 2)
-		begun := time.Now()
-		for name, c := range map[string]struct {
-			n, after int64
-			patience time.Duration
-		}{"for one": {1, 1, time.Minute - 1}, "for two": {2, 2, 2*time.Minute - 1}} {
-			ctx, cancel := context.WithTimeout(t.Context(), c.patience)
-			var denied *bucket.DeniedError
-			if err := l.Wait(ctx, "k", c.n); !errors.As(err, &denied) || denied.RetryAfter != time.Duration(c.after)*time.Minute || time.Since(begun) > 0 {
-				t.Errorf("%s: %v after %v", name, err, time.Since(begun))
-			}
-			cancel()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute+1)
-		defer cancel()
-		if err := l.Wait(ctx, "k", 1); err != nil || time.Since(begun) != time.Minute {
-			t.Errorf("a deadline that can just be met: %v after %v", err, time.Since(begun))
-		}
-		if s := l.Stats(); s.Denied != 2 || s.Granted != 2 || s.Waiting != 0 {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
 // TestQueue_HugeRequests checks waiters whose total is above the largest int64.
 func TestQueue_HugeRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
