@@ -44,7 +44,6 @@ func TestControlRefuses(t *testing.T) {
 	}{
 		{jsonType, `{"load":11,"throttle":"off"}`, 400, "load is 11: want 0 to 10"},
 		{jsonType, `{"throttle":"shadow"}`, 400, `throttle is \"shadow\": want on or off`},
-		{jsonType, `{"backend":"UP"}`, 400, `backend is \"UP\": want up, brownout, slow or down`},
 		{jsonType, `{"policy":"fair"}`, 400, `throttle.Policy is \"fair\": want tiered or sre`},
 		{jsonType, `{"laod":4}`, 400, "laod"},
 		{jsonType, `{"load":4} {"load":5}`, 400, "after the JSON object"},

@@ -26,3 +26,21 @@ func TestSampleAsJSON(t *testing.T) {
 		t.Errorf("Marshal: got %s, error %v\nwant %s", got, err, want)
 	}
 }
+
+// TestWords reads and writes the words of backend and throttle.
+func TestWords(t *testing.T) {
+	for _, want := range []shop.Settings{{Backend: shop.Slow}, {Throttled: true, Backend: shop.Brownout}, {Backend: shop.Down}} {
+		text, err := json.Marshal(want)
+		got := shop.Settings{}
+		if err2 := json.Unmarshal(text, &got); err != nil || err2 != nil || got != want {
+			t.Errorf("%s: got %+v, errors %v, %v want %+v", text, got, err, err2, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"backend":"UP"}`: `backend is "UP": want up, brownout, slow or down`, `{"throttle":""}`: `throttle is "": want on or off`,
+	} {
+		if err := json.Unmarshal([]byte(text), new(shop.Settings)); err == nil || err.Error() != want {
+			t.Errorf("%s: got error %v want %s", text, err, want)
+		}
+	}
+}

@@ -72,6 +72,23 @@ func atMost(t *testing.T, what string, got, want shop.Figure) {
 	}
 }
 
+func TestAnOutageSparesTheBackend(t *testing.T) {
+	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
+		over(s, 5*time.Second)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Down })
+		over(s, 6*time.Second) // until the calm is forgotten
+		down := over(s, 10*time.Second)
+		if down.Served+down.Twin.Served != 0 || down.Goodput.Known() || down.Twin.Goodput.Known() {
+			t.Errorf("during the outage: got %v and %v served, goodput %v and %v want none, unknown", down.Served, down.Twin.Served, down.Goodput, down.Twin.Goodput)
+		}
+		atLeast(t, "sent per second", down.Sent, 5)
+		atMost(t, "sent per second", down.Sent, 20)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Up })
+		over(s, 12*time.Second)
+		atLeast(t, "goodput after the outage", over(s, 10*time.Second).Goodput, 0.95)
+	})
+}
+
 // TestASlowBackend: it rejects nothing. The twin has calls wait until they give up.
 func TestASlowBackend(t *testing.T) {
 	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
