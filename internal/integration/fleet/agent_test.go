@@ -1,177 +1,124 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// The times of the fleet.
 const (
-	sampleRate     = time.Second
-	breakerTimeout = 2 * time.Second
-	trips          = 3
-	reportEvery    = 200 * time.Millisecond
-	callEvery      = 100 * time.Millisecond // to each endpoint, by each agent
+	trips     = 3                      // consecutive ones, then an endpoint is disabled
+	callEvery = 100 * time.Millisecond // to each endpoint, by each agent
 )
 
-// report is what an agent reports of itself at short intervals.
-type report struct {
-	Agent    string
-	Leads    bool
-	Disabled []string // keys that it has disabled
+// endpoints returns the endpoints that the agents call.
+func endpoints() []string {
+	return append([]string{"https://one:8443/well", "https://two:8443/well", "well"}, failing()...)
 }
 
-// agentEvent is an event of the breaker of an agent.
-type agentEvent struct {
-	Agent string
-	Event breaker.Event
-}
+// failing returns the endpoints that fail until they are restored.
+func failing() []string { return []string{"https://one:8443/dead", "https://two:8443/dead", "dead"} }
 
-// agent is one process of the fleet.
-type agent struct {
-	name        string
-	environment string
-	manager     *breaker.Manager
-	client      *http.Client
-}
-
-// config returns the config of the breaker, which is the same in all agents.
-func config(store store.Store) breaker.Config {
-	return breaker.Config{
-		Name: "fleet", Store: store, SampleRate: sampleRate, ObservabilityWindow: 4 * time.Second, Refresh: 200 * time.Millisecond,
-		BreakerTimeout: breakerTimeout, ConsecutiveFailureThreshold: trips, MinimumRequestCount: 5, HalfOpenProbes: 3,
-		MaxStale: time.Minute, ConsecutiveResetAfter: time.Minute,
-	}
-}
-
-// runAgent runs an agent until it is interrupted. Its arguments are its name, the URL of the
-// environment, and the address of the Redis.
-func runAgent(args []string) error {
-	name, environment, address := args[0], args[1], args[2]
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+// newManager returns a manager of the breaker of the fleet, with the same settings in all processes.
+func newManager(address string, c breaker.Config) (m *breaker.Manager, end func(), err error) {
 	client := redis.NewUniversalClient(redisstore.Options(address))
-	defer client.Close()
 	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "fleet"})
 	if err != nil {
+		return nil, nil, err
+	}
+	c.Name, c.Store, c.ConsecutiveFailureThreshold, c.MinimumRequestCount, c.HalfOpenProbes = "fleet", store, trips, 5, 3
+	c.SampleRate, c.ObservabilityWindow, c.Refresh, c.BreakerTimeout = time.Second, 4*time.Second, 200*time.Millisecond, 2*time.Second
+	c.MaxStale, c.ConsecutiveResetAfter = time.Minute, time.Minute
+	m, err = breaker.New(c)
+	return m, func() { _ = client.Close() }, err
+}
+
+// agent is one process of the fleet. It prints what it does, a word and facts a line.
+type agent struct {
+	manager  *breaker.Manager
+	restored string // a file: when it exists, no endpoint fails
+}
+
+// runAgent runs an agent until it is interrupted. Its arguments are the address of the Redis, and the file by which the
+// test restores the endpoints.
+func runAgent(args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &agent{restored: args[1]}
+	m, end, err := newManager(args[0], breaker.Config{Poll: a.poll, Hooks: breaker.Hooks{Changed: func(e breaker.Event) {
+		fmt.Println("changed", e.Key.ID, e.Generation, e.To, e.Trips)
+	}}})
+	if err != nil {
 		return err
 	}
-	a := &agent{name: name, environment: environment, client: &http.Client{Timeout: 10 * time.Second}}
-	c := config(store)
-	c.Poll = a.poll
-	c.Hooks = breaker.Hooks{Changed: func(e breaker.Event) { _ = a.post("/event", agentEvent{Agent: name, Event: e}, nil) }}
-	if a.manager, err = breaker.New(c); err != nil {
-		return err
-	}
+	defer end()
+	a.manager = m
 	var all sync.WaitGroup
-	for _, work := range []func(context.Context){a.run, a.call, a.report} {
-		all.Go(func() { work(ctx) })
-	}
+	all.Go(func() { err = m.Run(ctx) })
+	all.Go(func() { a.work(ctx) })
 	all.Wait()
-	return a.manager.Close()
+	return errors.Join(err, m.Close())
 }
 
-func (a *agent) run(ctx context.Context) {
-	if err := a.manager.Run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-}
-
-// post sends a value to the environment and decodes the answer.
-func (a *agent) post(path string, what, answer any) error {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	response, err := a.client.Post(a.environment+path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
-	}
-	if answer == nil {
+// result returns how a call to an endpoint ends.
+func (a *agent) result(key string) error {
+	if _, err := os.Stat(a.restored); err == nil || !slices.Contains(failing(), key) {
 		return nil
 	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	return errors.New("down")
 }
 
-// pollRequest is a PollQuery on the wire.
-type pollRequest struct {
-	Window time.Duration
-	Since  map[string]time.Duration
-}
-
-func (a *agent) poll(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-	request := pollRequest{Window: q.Window, Since: map[string]time.Duration{}}
-	for k, d := range q.Since {
-		request.Since[k.ID] = d
-	}
-	var answer map[string]breaker.PollResult
-	if err := a.post("/poll", request, &answer); err != nil {
-		return nil, err
-	}
+// poll returns ten calls to each endpoint.
+func (a *agent) poll(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 	results := map[breaker.Key]breaker.PollResult{}
-	for id, r := range answer {
-		results[breaker.Key{ID: id}] = r
+	for _, key := range endpoints() {
+		if a.result(key) == nil {
+			results[breaker.Key{ID: key}] = breaker.PollResult{Successes: 10}
+		} else {
+			results[breaker.Key{ID: key}] = breaker.PollResult{Failures: 10}
+		}
 	}
 	return results, nil
 }
 
-// attempt is a call to an endpoint.
-type attempt struct {
-	Agent string
-	Key   string
-	Begun time.Time // before the breaker decided
-}
-
-// call calls every endpoint at its rate if the breaker admits the call.
-func (a *agent) call(ctx context.Context) {
-	ticks := time.NewTicker(callEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
-			return
-		}
+// work calls the endpoints, and prints calls to those that can fail. It also prints whether it leads, and what it has
+// disabled, when that has changed.
+func (a *agent) work(ctx context.Context) {
+	printed := ""
+	for ctx.Err() == nil {
 		for _, key := range endpoints() {
-			k, begun := breaker.Key{ID: key}, time.Now()
-			permit, err := a.manager.Circuit(k).Acquire(ctx)
+			begun := time.Now()
+			permit, err := a.manager.Circuit(breaker.Key{ID: key}).Acquire(ctx)
 			if err != nil {
 				continue
 			}
-			permit.Done(a.post("/call", attempt{Agent: a.name, Key: key, Begun: begun}, nil))
-		}
-	}
-}
-
-// report sends the state of the manager at short intervals.
-func (a *agent) report(ctx context.Context) {
-	for ctx.Err() == nil {
-		<-time.After(reportEvery)
-		r := report{Agent: a.name, Leads: a.manager.Stats().Leads}
-		for _, status := range a.manager.List() {
-			if status.State == breaker.Disabled {
-				r.Disabled = append(r.Disabled, status.Key.ID)
+			permit.Done(a.result(key))
+			if slices.Contains(failing(), key) {
+				fmt.Println("called", key, begun.UnixNano())
 			}
 		}
-		_ = a.post("/report", r, nil)
+		state := fmt.Sprint("state ", a.manager.Stats().Leads)
+		for _, s := range a.manager.List() {
+			if s.State == breaker.Disabled {
+				state += " " + s.Key.ID
+			}
+		}
+		if state != printed {
+			fmt.Println(state)
+		}
+		printed = state
+		program.Sleep(ctx, callEvery)
 	}
 }

@@ -3,30 +3,29 @@ package fleet
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// fleet is a Redis, agents, and their environment.
+// fleet is agents and their Redis.
 type fleet struct {
-	*environment
-
-	redis  *program.RedisServer
-	agents map[string]*program.Process
+	redis    *program.RedisServer
+	restored string                      // the file by which the test restores the endpoints
+	agents   map[string]*program.Process // those that run
+	all      map[string]*program.Process // also the one that was killed
 }
 
 // TestFleet runs three agents while agents fail and their Redis loses everything. Each step depends on those before it.
 // That no call waits for the store, and how many probes a fleet makes, package breaker tests without processes.
 func TestFleet(t *testing.T) {
-	f := &fleet{environment: newEnvironment(t), redis: program.Redis(t), agents: map[string]*program.Process{}}
+	f := &fleet{redis: program.Redis(t), restored: filepath.Join(t.TempDir(), "restored"), agents: map[string]*program.Process{}, all: map[string]*program.Process{}}
 	for _, name := range []string{"a", "b", "c"} {
 		f.start(t, name)
 	}
@@ -36,30 +35,50 @@ func TestFleet(t *testing.T) {
 	f.flush(t)
 	f.freezeLeader(t)
 	f.revive(t)
-	f.checkEvents(t)
+	f.checkChanges(t)
 }
 
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
-	f.agents[name] = program.Start(t, os.Args[0], asAgent, name, f.server.URL, f.redis.Address)
+	f.agents[name] = program.Start(t, os.Args[0], asAgent, f.redis.Address, f.restored)
+	f.all[name] = f.agents[name]
 }
 
-// names returns the running agents.
-func (f *fleet) names() []string {
-	var names []string
-	for name := range f.agents {
-		names = append(names, name)
+// said returns the facts of the lines of an agent that begin with a word.
+func said(p *program.Process, word string) (facts [][]string) {
+	for line := range strings.Lines(p.Output()) {
+		if words := strings.Fields(line); strings.HasSuffix(line, "\n") && len(words) > 0 && words[0] == word {
+			facts = append(facts, words[1:])
+		}
 	}
-	slices.Sort(names)
-	return names
+	return facts
+}
+
+// leaders returns the running agents that lead, except for one.
+func (f *fleet) leaders(but string) (leaders []string) {
+	for name, p := range f.agents {
+		if states := said(p, "state"); name != but && len(states) > 0 && states[len(states)-1][0] == "true" {
+			leaders = append(leaders, name)
+		}
+	}
+	return leaders
+}
+
+// called returns how often an agent has called an endpoint since a time.
+func called(p *program.Process, key string, since time.Time) (n int) {
+	for _, call := range said(p, "called") {
+		if begun, err := strconv.ParseInt(call[1], 10, 64); err == nil && call[0] == key && begun > since.UnixNano() {
+			n++
+		}
+	}
+	return n
 }
 
 // awaitLeader waits until exactly one agent leads, and returns its name.
-func (f *fleet) awaitLeader(t *testing.T) string {
+func (f *fleet) awaitLeader(t *testing.T) (leader string) {
 	t.Helper()
-	leader := ""
 	program.Eventually(t, "one agent leads", func() string {
-		leaders := f.leaders(f.names()...)
+		leaders := f.leaders("")
 		if len(leaders) != 1 {
 			return fmt.Sprint("leaders: ", leaders)
 		}
@@ -69,9 +88,20 @@ func (f *fleet) awaitLeader(t *testing.T) string {
 	return leader
 }
 
+// awaitDisabled waits until all agents have disabled the failing endpoints.
 func (f *fleet) awaitDisabled(t *testing.T) {
 	t.Helper()
-	program.Eventually(t, "all agents have disabled the failing endpoints", func() string { return strings.Join(f.admitting(f.names()...), ", ") })
+	program.Eventually(t, "all agents have disabled the failing endpoints", func() (admitting string) {
+		for name, p := range f.agents {
+			states := said(p, "state")
+			for _, k := range failing() {
+				if len(states) == 0 || !slices.Contains(states[len(states)-1], k) {
+					admitting += name + " admits " + k + "; "
+				}
+			}
+		}
+		return admitting
+	})
 }
 
 // killLeader checks that another agent leads. Package breaker tests how long that takes.
@@ -90,8 +120,12 @@ func (f *fleet) flush(t *testing.T) {
 	f.redis.Do(t, "FLUSHALL")
 	f.awaitStored(t)
 	f.awaitDisabled(t)
-	if n := f.callsTo(begun); n > 0 {
-		t.Errorf("store flushed: %d calls reached disabled endpoints", n)
+	for name, p := range f.agents {
+		for _, k := range failing() {
+			if n := called(p, k, begun); n > 0 {
+				t.Errorf("store flushed: %s made %d calls to %s, which is disabled", name, n, k)
+			}
+		}
 	}
 }
 
@@ -116,29 +150,20 @@ func (f *fleet) awaitStored(t *testing.T) {
 // manager returns a new manager of the test, which has not read the store.
 func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
 	t.Helper()
-	client := redis.NewUniversalClient(redisstore.Options(f.redis.Address))
-	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "fleet"})
+	m, end, err := newManager(f.redis.Address, breaker.Config{Counter: breaker.NewCounter(4 * time.Second), StoreTimeout: program.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := config(store)
-	c.Counter = breaker.NewCounter(c.ObservabilityWindow)
-	c.StoreTimeout = program.Timeout
-	m, err := breaker.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, func() { _ = client.Close() }
+	return m, end
 }
 
 // freezeLeader checks that another agent leads, and that the thawed one does not.
 func (f *fleet) freezeLeader(t *testing.T) {
 	leader := f.awaitLeader(t)
 	f.agents[leader].Freeze(t)
-	others := slices.DeleteFunc(f.names(), func(n string) bool { return n == leader })
 	program.Eventually(t, "another agent leads", func() string {
-		if len(f.leaders(others...)) == 0 {
-			return "none of " + strings.Join(others, ", ")
+		if len(f.leaders(leader)) == 0 {
+			return "none does"
 		}
 		return ""
 	})
@@ -148,7 +173,9 @@ func (f *fleet) freezeLeader(t *testing.T) {
 
 // revive checks that all agents call an endpoint again after it was enabled by hand.
 func (f *fleet) revive(t *testing.T) {
-	f.restore()
+	if err := os.WriteFile(f.restored, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	m, end := f.manager(t)
 	defer end()
 	for _, k := range failing() {
@@ -158,9 +185,9 @@ func (f *fleet) revive(t *testing.T) {
 	}
 	begun := time.Now()
 	program.Eventually(t, "revived endpoints are called", func() string {
-		for _, k := range failing() {
-			for _, name := range f.names() {
-				if !f.hasCalled(name, k, begun) {
+		for name, p := range f.agents {
+			for _, k := range failing() {
+				if called(p, k, begun) == 0 {
 					return name + " does not call " + k
 				}
 			}
@@ -169,37 +196,25 @@ func (f *fleet) revive(t *testing.T) {
 	})
 }
 
-func (env *environment) hasCalled(agent, key string, since time.Time) bool {
-	env.mu.Lock()
-	defer env.mu.Unlock()
-	return slices.ContainsFunc(env.calls, func(m madeCall) bool { return m.Agent == agent && m.Key == key && m.at.After(since) })
-}
-
-// checkEvents checks that every change was made once, by one agent. Two agents that make the same change
-// have overwritten each other. The agent that was killed may not have sent all of its changes.
-func (f *fleet) checkEvents(t *testing.T) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	type change struct {
-		key        string
-		generation uint64
-		to         breaker.State
-	}
-	seen := map[change]agentEvent{}
-	disabled := map[string]int{}
-	for _, h := range f.events {
-		e := h.Event
-		c := change{e.Key.ID, e.Generation, e.To}
-		if other, ok := seen[c]; ok {
-			t.Errorf("lost update: %s of %s was made by %s at %v and by %s at %v", e.To, e.Key.ID, other.Agent, other.Event.At, h.Agent, e.At)
-		}
-		seen[c] = h
-		if e.To == breaker.Disabled {
-			disabled[e.Key.ID]++
-			if e.Trips != trips || disabled[e.Key.ID] > 1 || !slices.Contains(failing(), e.Key.ID) {
-				t.Errorf("%s was disabled at trip %d, for the %d. time, want only failing endpoints at trip %d, once", e.Key.ID, e.Trips, disabled[e.Key.ID], trips)
+// checkChanges checks that every change was made once, by one agent. Two agents that make the same change have overwritten
+// each other. The agent that was killed may not have printed all of its changes.
+func (f *fleet) checkChanges(t *testing.T) {
+	seen, disabled := map[string]string{}, map[string]bool{}
+	for name, p := range f.all {
+		for _, facts := range said(p, "changed") {
+			key, generation, to, trip := facts[0], facts[1], facts[2], facts[3]
+			change := key + " " + generation + " " + to
+			if other := seen[change]; other != "" {
+				t.Errorf("lost update: %s was made by %s and by %s", change, other, name)
+			}
+			seen[change] = name
+			if to == breaker.Disabled.String() {
+				if trip != strconv.Itoa(trips) || disabled[key] || !slices.Contains(failing(), key) {
+					t.Errorf("%s was disabled at trip %s, again %v, want only failing endpoints at trip %d, once", key, trip, disabled[key], trips)
+				}
+				disabled[key] = true
 			}
 		}
 	}
-	t.Logf("%d changes, each made once", len(f.events))
+	t.Logf("%d changes, each made once", len(seen))
 }
