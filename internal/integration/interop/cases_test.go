@@ -47,15 +47,6 @@ func accepted(calls uint64, run func(context.Context, *testing.T, *pair)) intero
 	return interopCase{run: run, client: want, server: want}
 }
 
-const soakCalls = 20
-
-func soak(ctx context.Context, p *pair, channel func() (*grpc.ClientConn, func())) {
-	interop.DoSoakTest(ctx, interop.SoakTestConfig{
-		RequestSize: 271828, ResponseSize: 314159, PerIterationMaxAcceptableLatency: program.Timeout,
-		OverallTimeout: program.Timeout, ServerAddr: p.address, NumWorkers: 2, Iterations: soakCalls, ChannelForTest: channel,
-	})
-}
-
 func cases() map[string]interopCase {
 	canceled := simple(0, interop.DoCancelAfterBegin)
 	canceled.client = []tally{{ignored: 1}}
@@ -85,12 +76,6 @@ func cases() map[string]interopCase {
 		"unimplemented_method":        accepted(1, method),
 		"orca_per_rpc": accepted(1, func(ctx context.Context, _ *testing.T, p *pair) {
 			interop.DoORCAPerRPCTest(ctx, p.tests())
-		}),
-		"rpc_soak": accepted(soakCalls, func(ctx context.Context, _ *testing.T, p *pair) {
-			soak(ctx, p, func() (*grpc.ClientConn, func()) { return p.conn, func() {} })
-		}),
-		"channel_soak": accepted(soakCalls, func(ctx context.Context, t *testing.T, p *pair) {
-			soak(ctx, p, func() (*grpc.ClientConn, func()) { return p.dial(t), func() {} })
 		}),
 	}
 }

@@ -24,10 +24,12 @@ type pair struct {
 	conn    *grpc.ClientConn
 }
 
-// pairing selects which sides have a throttle.
-type pairing struct{ client, server bool }
+// pairing selects which sides have a throttle, and with which config.
+type pairing struct {
+	client, server bool
+	config         throttle.Config
+}
 
-// pairings are the pairings by name.
 var pairings = map[string]pairing{"client": {client: true}, "server": {server: true}, "both": {client: true, server: true}}
 
 // open serves a test service, by default with the load reports of grpc-go. It stops with the test.
@@ -39,7 +41,8 @@ func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer, more ...
 		serverOptions = []grpc.ServerOption{orca.CallMetricsServerOption(nil)}
 	}
 	if p.server {
-		opened.server = throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "interop"}}))
+		p.config.Name = "interop"
+		opened.server = throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: p.config}))
 		serverOptions = append(serverOptions, opened.server.ServerOptions()...)
 	}
 	server := grpc.NewServer(serverOptions...)
@@ -54,8 +57,9 @@ func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer, more ...
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"test_backend_metrics_load_balancer": {}}]}`),
 	}
 	if p.client {
+		p.config.Name = "backends"
 		opened.client = throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
-			Throttle: throttle.Config{Name: "backends"}, Listen: func(context.Context, grpcthrottle.RPC) bool { return true },
+			Throttle: p.config, Listen: func(context.Context, grpcthrottle.RPC) bool { return true },
 		}))
 		opened.options = append(opened.options, opened.client.DialOptions()...)
 	}
@@ -83,7 +87,6 @@ type tally struct {
 	inFlight                          int64
 }
 
-// tallyOf adds the calls of all throttles of a group.
 func tallyOf(g *throttle.Group) (n tally) {
 	for _, th := range g.All() {
 		for _, p := range th.Stats().Priorities {
