@@ -158,7 +158,6 @@ func TestChart_rules(t *testing.T) {
 	}
 }
 
-// groupsOf returns the groups of a file of rules.
 func groupsOf(t *testing.T, text []byte) []map[string]any {
 	t.Helper()
 	var file struct{ Groups []map[string]any }
@@ -171,9 +170,6 @@ func groupsOf(t *testing.T, text []byte) []map[string]any {
 // ruleFile reads a file of dashboards/rules, with another label in place of cluster.
 func ruleFile(t *testing.T, name, label string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(program.File(t, "dashboards/rules/"+name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(program.File(t, "dashboards/rules/"+name)))
 	return regexp.MustCompile(`\bcluster\b`).ReplaceAll(text, []byte(label))
 }

@@ -20,10 +20,7 @@ const maxCommands = 6
 // firstCommands returns the block of dashboards/README.md that leads to a page about a shed High call.
 func firstCommands(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(program.File(t, "dashboards/README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(program.File(t, "dashboards/README.md")))
 	found := regexp.MustCompile("(?s)to a page about a shed High\\s+call, with Helm:\\s+```sh\n(.*?)\n```").FindSubmatch(text)
 	if found == nil {
 		t.Fatal("dashboards/README.md: got no block of commands that lead to a page")
@@ -50,14 +47,8 @@ func TestFirstCommands(t *testing.T) {
 		t.Errorf("got %d commands want %d at most", len(commands), maxCommands)
 	}
 	flags := only(t, commands, "helm install spillway charts/spillway-monitoring -n monitoring --set ")
-	values, err := strvals.Parse(flags)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := yaml.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must(strvals.Parse(flags))
+	text := must(yaml.Marshal(values))
 	all := chart(t, string(text))
 	release, _, _ := strings.Cut(only(t, commands, "helm install "), " ")
 	for _, name := range []string{"PrometheusRule spillway", "PodMonitor spillway"} {
@@ -100,10 +91,7 @@ func checkPods(t *testing.T, all objects, patch string) {
 // checkReceiver expects a route for the alert about a shed High call, to a receiver with an address.
 func checkReceiver(t *testing.T, all objects) {
 	t.Helper()
-	config, err := json.Marshal(all["AlertmanagerConfig spillway"].Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(json.Marshal(all["AlertmanagerConfig spillway"].Spec))
 	for _, want := range []string{
 		`"receivers":[{"name":"spillway","webhookConfigs":[{"url":"https://`, `"receiver":"spillway"`, `"inhibitRules":[`,
 		`"matchers":[{"matchType":"=","name":"component","value":"throttle"},{"matchType":"=","name":"severity","value":"critical"}]`,

@@ -17,7 +17,6 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// An object is one of Kubernetes.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -53,34 +52,18 @@ func (all objects) add(t *testing.T, text []byte) {
 // rules returns the text of a file with all groups of rules.
 func (all objects) rules(t *testing.T) []byte {
 	t.Helper()
-	text, err := json.Marshal(all["PrometheusRule spillway"].Spec) // which is YAML
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must(json.Marshal(all["PrometheusRule spillway"].Spec)) // which is YAML
 }
 
 // chart renders the chart with values, in the namespace monitoring.
 func chart(t *testing.T, values string) objects {
 	t.Helper()
 	program.File(t, "dashboards") // which the chart has by a link
-	c, err := loader.Load(program.File(t, "charts/spillway-monitoring"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(loader.Load(program.File(t, "charts/spillway-monitoring")))
+	given := must(chartutil.ReadValues([]byte(values)))
 	release := chartutil.ReleaseOptions{Name: "spillway", Namespace: "monitoring", IsInstall: true}
-	all, err := chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := engine.Render(c, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities))
+	files := must(engine.Render(c, all))
 	rendered := objects{}
 	for _, text := range files {
 		rendered.add(t, []byte(text))
@@ -91,15 +74,17 @@ func chart(t *testing.T, values string) objects {
 // base builds a folder as kubectl kustomize does.
 func base(t *testing.T, folder string) objects {
 	t.Helper()
-	found, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := found.AsYaml()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder))
+	text := must(found.AsYaml())
 	built := objects{}
 	built.add(t, text)
 	return built
+}
+
+// must returns a value that no test can do without.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
