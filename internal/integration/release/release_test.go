@@ -84,7 +84,7 @@ func TestUserModule(t *testing.T) {
 	p.serve(t, filepath.Join(repository, "internal/third_party/faults"), "github.com/deixis/faults", "v1.0.1") // instead of the published module
 	s := newUserModule(t, p)
 
-	s.write(t, map[string]string{"go.mod": goMod, "main.go": core})
+	write(t, s.dir, map[string]string{"go.mod": goMod, "main.go": core})
 	s.do(t, "get", spillway+"@"+v)
 	if got, want := s.do(t, "run", "."), "<nil>"+throttle.Version; got != want {
 		t.Errorf("got %q want %q", got, want)
@@ -95,7 +95,7 @@ func TestUserModule(t *testing.T) {
 			t.Errorf("a program that imports the core gets %s too", pkg)
 		}
 	}
-	s.write(t, map[string]string{"all/all.go": all})
+	write(t, s.dir, map[string]string{"all/all.go": all})
 	for _, nested := range nestedModules() {
 		s.do(t, "get", spillway+"/"+nested+"@"+v)
 	}
@@ -127,35 +127,19 @@ type proxy struct{ root string }
 func (p proxy) serve(t *testing.T, folder, path, version string) {
 	t.Helper()
 	dir := filepath.Join(p.root, path, "@v")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
+	mod := throttle.Must(os.ReadFile(filepath.Join(folder, "go.mod")))
+	write(t, dir, map[string]string{
 		"list":            version + "\n",
 		version + ".info": fmt.Sprintf(`{"Version": %q, "Time": "2026-11-21T00:00:00Z"}`, version),
 		version + ".mod":  string(mod),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file, err := os.Create(filepath.Join(dir, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := zip.CreateFromDir(file, module.Version{Path: path, Version: version}, folder); err != nil {
+	})
+	file := throttle.Must(os.Create(filepath.Join(dir, version+".zip")))
+	err := zip.CreateFromDir(file, module.Version{Path: path, Version: version}, folder)
+	if err := errors.Join(err, file.Close()); err != nil {
 		t.Errorf("%s cannot be a module: %v", path, err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 
-// userModule is a module of a user.
 type userModule struct {
 	dir string
 	env []string
@@ -176,15 +160,12 @@ func newUserModule(t *testing.T, p proxy) userModule {
 	return s
 }
 
-// write writes files into the module, by their path below its root.
-func (s userModule) write(t *testing.T, files map[string]string) {
+// write writes files, by their path below a folder.
+func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		file := filepath.Join(s.dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
