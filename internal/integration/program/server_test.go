@@ -3,6 +3,7 @@ package program
 import (
 	"net"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -28,4 +29,14 @@ func TestServe_PortTaken(t *testing.T) {
 	if offers != 3 {
 		t.Errorf("address: got %s at offer %d want the third", s.Address, offers)
 	}
+}
+
+// TestProcess_EarlyEnd starts a program that ends with an error at once.
+func TestProcess_EarlyEnd(t *testing.T) {
+	p := Start(t, Find(t, "coreutils", "ls"), "/no such file")
+	<-p.ended
+	if err := p.stop(); err == nil || !strings.Contains(err.Error(), "before it was interrupted") || p.Output() == "" {
+		t.Errorf("stop: got error %v and output %q want errEarly and an error message", err, p.Output())
+	}
+	p.mayEnd = true
 }
