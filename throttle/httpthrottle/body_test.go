@@ -138,10 +138,7 @@ func TestBody_FailedUpload(t *testing.T) {
 
 // Only bodies that may fail are wrapped. net/http sends the others in faster ways.
 func TestBody_WrappedUploads(t *testing.T) {
-	file, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := throttle.Must(os.Open(os.DevNull))
 	defer file.Close()
 	pipe, _ := io.Pipe()
 	for name, c := range map[string]struct {

@@ -149,11 +149,7 @@ func newTransport(t testing.TB, base http.RoundTripper, c httpthrottle.Transport
 	if c.Throttle.Name == "" {
 		c.Throttle.Name = "backend"
 	}
-	transport, err := httpthrottle.NewTransport(base, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transport
+	return throttle.Must(httpthrottle.NewTransport(base, c))
 }
 
 func throttleOf(t testing.TB, transport *httpthrottle.Transport, key string) *throttle.Throttle {
@@ -170,11 +166,7 @@ func newThrottle(t testing.TB, c throttle.Config) *throttle.Throttle {
 	if c.Name == "" {
 		c.Name = "server"
 	}
-	th, err := throttle.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return th
+	return throttle.Must(throttle.New(c))
 }
 
 func shedding(t testing.TB, c throttle.Config) *throttle.Throttle {

@@ -48,10 +48,7 @@ func (c *copies) ReadFrom(src io.Reader) (int64, error) {
 }
 
 func TestReadFrom(t *testing.T) {
-	file, err := os.Open("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := throttle.Must(os.Open("doc.go"))
 	defer file.Close()
 	for _, c := range []struct {
 		name   string

@@ -33,10 +33,7 @@ func TestThrottles_Of(t *testing.T) {
 	previous := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(previous) })
-	throttles, err := protocol.NewThrottles("p: C", throttle.Config{Name: "orders"}, throttle.GroupConfig{}, &retry.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	throttles := throttle.Must(protocol.NewThrottles("p: C", throttle.Config{Name: "orders"}, throttle.GroupConfig{}, &retry.Config{}))
 	th := throttles.Of("a")
 	if th == nil || th.Key() != "a" || throttles.Of("a") != th || throttles.RetrierOf(th) == nil || log.Len() > 0 {
 		t.Errorf("got %v, log %q want one throttle with a retrier, and no line", th, log.String())

@@ -13,10 +13,7 @@ func TestGroup_ARetrierLivesAsLongAsItsThrottle(t *testing.T) {
 	created := 0
 	throttle.SetDefaultHooks(throttle.Hooks{Created: func(*throttle.Throttle) { created++ }})
 	var closed []string
-	g, err := retry.NewGroup(retry.Config{Hooks: retry.Hooks{Closed: func(r *retry.Retrier) { closed = append(closed, r.Key()) }}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := throttle.Must(retry.NewGroup(retry.Config{Hooks: retry.Hooks{Closed: func(r *retry.Retrier) { closed = append(closed, r.Key()) }}}))
 	throttles := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
 		return throttle.Config{Name: "tenants", Hooks: g.Hooks(throttle.Hooks{})}
 	}, throttle.GroupConfig{Max: 2}))

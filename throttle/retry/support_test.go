@@ -24,11 +24,7 @@ func newRetrier(t *testing.T, c retry.Config) *retry.Retrier {
 	if c.Rand == nil {
 		c.Rand = func() float64 { return 0.5 }
 	}
-	r, err := retry.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return throttle.Must(retry.New(c))
 }
 
 // answers returns a function that gives the answers in order, then nil, and counts its calls.
