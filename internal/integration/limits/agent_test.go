@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// agent is one process of the fleet.
 type agent struct {
 	order
 
@@ -51,9 +50,7 @@ func runAgent(orders []string) error {
 	if err := a.work(ctx); err != nil {
 		return err
 	}
-	if err := a.printStats(); err != nil {
-		return err
-	}
+	fmt.Println("\ndone")
 	<-interrupted.Done()
 	return nil
 }
@@ -62,16 +59,9 @@ func runAgent(orders []string) error {
 func until(ctx context.Context, file string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		ticks := time.NewTicker(5 * time.Millisecond)
-		defer ticks.Stop()
-		for {
+		for program.Sleep(ctx, 5*time.Millisecond) {
 			if _, err := os.Stat(file); err == nil {
 				cancel()
-			}
-			select {
-			case <-ticks.C:
-			case <-ctx.Done():
-				return
 			}
 		}
 	}()
@@ -118,19 +108,6 @@ func (a *agent) work(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// printStats prints the counts of the limiters.
-func (a *agent) printStats() error {
-	stats := map[string]bucket.Stats{}
-	for i, j := range a.Jobs {
-		stats[j.Name] = a.limiters[i].Stats()
-	}
-	text, err := json.Marshal(stats)
-	if err == nil {
-		_, err = fmt.Println("\ndone " + string(text))
-	}
-	return err
 }
 
 // ask takes one token after the other, and records the answers.

@@ -29,7 +29,6 @@ type engine struct {
 	Slow    bool // makes fewer calls: SQLite in Go is slow under the race detector
 }
 
-// dialects returns the dialect and the driver of an SQL engine.
 func dialects(name string) (sqlstore.Dialect, string) {
 	switch name {
 	case "postgres":
@@ -99,7 +98,6 @@ func (e engine) prepare(ctx context.Context) error {
 	return nil
 }
 
-// flush deletes all buckets.
 func (e engine) flush(ctx context.Context) error {
 	if e.Name == "redis" {
 		client := e.redisClient(longTimeout)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
@@ -70,8 +71,15 @@ const defaultTimeout = 50 * time.Millisecond
 // longTimeout is the timeout of jobs whose store is healthy, for slow machines.
 const longTimeout = time.Minute
 
-// processes is the number of agents of a fleet.
 const processes = 3
+
+// asAgent is the first argument with which the test binary runs as an agent.
+const asAgent = "agent"
+
+// TestMain runs all engines at once.
+func TestMain(m *testing.M) {
+	program.Main(m, 4, map[string]func([]string) error{asAgent: runAgent})
+}
 
 // fleet is processes that share buckets.
 type fleet struct {
@@ -97,9 +105,11 @@ func newFleet(t *testing.T, e engine, name string, jobs ...job) *fleet {
 	return f
 }
 
-func touch(t *testing.T, file string) {
+func touch(t *testing.T, file string) { must(t, os.WriteFile(file, nil, 0o600)) }
+
+func must(t *testing.T, err error) {
 	t.Helper()
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,10 +118,7 @@ func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
 	order := f.order
 	order.Agent, order.Log = name, f.log(name)
-	text, err := json.Marshal(order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(json.Marshal(order))
 	f.agents[name] = program.Start(t, os.Args[0], asAgent, string(text))
 }
 
@@ -125,7 +132,6 @@ func (f *fleet) kill(t *testing.T, name string) {
 	f.lost = append(f.lost, name)
 }
 
-// names returns the running agents.
 func (f *fleet) names() []string {
 	var names []string
 	for name := range f.agents {
@@ -135,29 +141,29 @@ func (f *fleet) names() []string {
 	return names
 }
 
-// awaitLine waits until an agent prints a line that begins with word, and returns the rest of the line.
-func (f *fleet) awaitLine(t *testing.T, name, word string) (rest string) {
+// awaitLine waits until an agent prints a word as a line.
+func (f *fleet) awaitLine(t *testing.T, name, word string) {
 	t.Helper()
 	program.Eventually(t, name+" prints "+word, func() string {
 		for line := range strings.Lines(f.agents[name].Output()) {
 			if strings.HasPrefix(line, "program failed") {
 				t.Fatal(name, " printed ", line)
 			}
-			if after, ok := strings.CutPrefix(line, word); ok && strings.HasSuffix(line, "\n") {
-				rest = after
+			if line == word+"\n" {
 				return ""
 			}
 		}
 		return "its output: " + f.agents[name].Output()
 	})
-	return rest
 }
 
-// stop stops the agents after their current calls, and returns the stats of their limiters.
-func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
+// stop stops the agents after their current calls.
+func (f *fleet) stop(t *testing.T) {
 	t.Helper()
 	touch(t, f.Stop)
-	return f.sums(t)
+	for _, name := range f.names() {
+		f.awaitLine(t, name, "done")
+	}
 }
 
 // run lets the agents work for some time.
@@ -177,21 +183,6 @@ func (f *fleet) run(t *testing.T, d time.Duration) {
 	})
 }
 
-// sums waits until the agents have finished, and returns the stats of their limiters.
-func (f *fleet) sums(t *testing.T) map[string]map[string]bucket.Stats {
-	t.Helper()
-	sums := map[string]map[string]bucket.Stats{}
-	for _, name := range f.names() {
-		var s map[string]bucket.Stats
-		if err := json.Unmarshal([]byte(f.awaitLine(t, name, "done ")), &s); err != nil {
-			t.Fatal(err)
-		}
-		sums[name] = s
-	}
-	return sums
-}
-
-// answers returns the answers that an agent got for a job.
 func (f *fleet) answers(t *testing.T, agent, name string, l level) history {
 	t.Helper()
 	at := uint8(slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == name }))
@@ -212,36 +203,6 @@ func (f *fleet) all(t *testing.T, name string, l level) history {
 	return h
 }
 
-// judge returns the judge of a job.
 func (f *fleet) judge(j job) judge {
 	return judge{limit: j.Limit.WithDefaults(), tick: f.Engine.Tick}
-}
-
-// checkCounts compares the stats of limiters with the answers that they gave. Killed agents have no
-// stats.
-func (f *fleet) checkCounts(t *testing.T, sums map[string]map[string]bucket.Stats) {
-	t.Helper()
-	for name, s := range sums {
-		for _, j := range f.Jobs {
-			var want bucket.Stats
-			for _, d := range f.answers(t, name, j.Name, byCaller) {
-				switch {
-				case d.Outcome == failed, d.Granted == 0 && d.Source == bucket.SourcePolicy:
-					want.FailedClosed++
-				case d.Granted > 0 && d.Source == bucket.SourcePolicy:
-					want.FailedOpen++
-				case d.Granted > 0:
-					want.Granted++
-				default:
-					want.Denied++
-				}
-				want.Tokens += uint64(d.Granted)
-			}
-			got := s[j.Name]
-			got.Name, got.OnFailure, got.Limit = "", 0, bucket.Limit{}
-			if got != want {
-				t.Errorf("%s, %s: got stats %+v want %+v, as in its answers", name, j.Name, got, want)
-			}
-		}
-	}
 }

@@ -74,7 +74,6 @@ func (j *journal) write(at int64, d decision) error {
 	return err
 }
 
-// readJournal returns the decisions in a journal.
 func readJournal(name string) ([]decision, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -87,7 +86,6 @@ func readJournal(name string) ([]decision, error) {
 	return slices.DeleteFunc(all, func(d decision) bool { return d.Outcome == nothing }), nil
 }
 
-// recorded is a store that records its answers.
 type recorded struct {
 	store.Store
 
@@ -95,7 +93,6 @@ type recorded struct {
 	at      uint8
 }
 
-// request returns the record of a request to the store.
 func (s recorded) request(at level, n int64) decision {
 	return decision{Level: at, Job: s.at, Wanted: int32(n)}
 }
