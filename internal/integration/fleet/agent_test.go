@@ -23,7 +23,6 @@ const (
 	callEvery = 100 * time.Millisecond // to each endpoint, by each agent
 )
 
-// endpoints returns the endpoints that the agents call.
 func endpoints() []string {
 	return append([]string{"https://one:8443/well", "https://two:8443/well", "well"}, failing()...)
 }

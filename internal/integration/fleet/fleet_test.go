@@ -14,6 +14,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
+// asAgent is the first argument with which the test binary runs as an agent.
+const asAgent = "agent"
+
+func TestMain(m *testing.M) {
+	program.Main(m, 1, map[string]func([]string) error{asAgent: runAgent})
+}
+
 // fleet is agents and their Redis.
 type fleet struct {
 	redis    *program.RedisServer
@@ -88,7 +95,6 @@ func (f *fleet) awaitLeader(t *testing.T) (leader string) {
 	return leader
 }
 
-// awaitDisabled waits until all agents have disabled the failing endpoints.
 func (f *fleet) awaitDisabled(t *testing.T) {
 	t.Helper()
 	program.Eventually(t, "all agents have disabled the failing endpoints", func() (admitting string) {
