@@ -38,7 +38,6 @@ type crowd struct {
 	Length      time.Duration
 }
 
-// crowdResult is what a crowd got.
 type crowdResult struct {
 	Took     []time.Duration // of each Take
 	ByPolicy int
@@ -66,7 +65,6 @@ func BenchmarkCallers(b *testing.B) {
 	})
 }
 
-// eachStore runs a benchmark with each store.
 func eachStore(b *testing.B, f func(*testing.B, crowd)) {
 	for name, start := range map[string]func(b *testing.B) string{
 		"redis":    func(b *testing.B) string { return program.Redis(b).Address },

@@ -222,9 +222,7 @@ func (b redisLevels) put(t testing.TB, key string, v store.Level) {
 	} else {
 		text += " " + entry(v.Other) + " 1"
 	}
-	if err := b.client.Set(t.Context(), "spillway:bucket:b:"+key, text, 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.client.Set(t.Context(), "spillway:bucket:b:"+key, text, 0).Err())
 }
 
 // level reads what put and the store write. A time below 0 is no level.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -38,10 +39,7 @@ func (e *engine) allowProcedures(t *testing.T) {
 		}
 		t.Skip(reason)
 	}
-	text, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(os.ReadFile(found[0]))
 	_, proc, _ := strings.Cut(string(text), "CREATE TABLE IF NOT EXISTS proc (")
 	proc, _, _ = strings.Cut(proc, ";")
 	db := e.open(t, e.dsn(t))
@@ -57,10 +55,7 @@ func (e *engine) asksTheDocuments(t *testing.T) {
 	db.SetMaxOpenConns(12)
 	e.exec(t, db, documentTable)
 	ask := func(id string) error {
-		b, err := sqlstore.NewProcedureBucket(db, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := throttle.Must(sqlstore.NewProcedureBucket(db, id))
 		return b.RequestToken(t.Context())
 	}
 	if err := ask("no procedure"); err == nil || errors.Is(err, bucket.ErrDenied) {
@@ -103,10 +98,7 @@ func (e *engine) asksTheDocuments(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	b, err := sqlstore.NewProcedureBucket(db, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(sqlstore.NewProcedureBucket(db, "old"))
 	if err := b.RequestToken(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("without time: got %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
@@ -49,13 +50,13 @@ func (e *engine) pollsInOctober(t *testing.T, server *program.MariaDBServer, utc
 		all = append(all, delivery{endpoint: "e", status: "failed", age: time.Duration(k) * 10 * time.Minute})
 	}
 	e.deliveries(t, e.open(t, server.DSN(utc)), "october", back, all)
-	db := e.open(t, server.DSN("")) // in Paris
+	paris, db := throttle.Must(time.LoadLocation("Europe/Paris")), e.open(t, server.DSN("")) // in Paris
 	db.SetMaxOpenConns(1)
 	var hour string
 	for minute := -115; minute <= 175; minute += 10 {
 		now := back.Add(time.Duration(minute) * time.Minute)
 		e.exec(t, db, fmt.Sprintf("SET timestamp = %d", now.Unix()))
-		if err := db.QueryRow("SELECT DATE_FORMAT(NOW(), '%H:%i')").Scan(&hour); err != nil || hour != now.In(paris(t)).Format("15:04") {
+		if err := db.QueryRow("SELECT DATE_FORMAT(NOW(), '%H:%i')").Scan(&hour); err != nil || hour != now.In(paris).Format("15:04") {
 			t.Fatalf("at %v the session says %s, %v", now, hour, err)
 		}
 		shifted := make([]delivery, len(all))
@@ -64,7 +65,7 @@ func (e *engine) pollsInOctober(t *testing.T, server *program.MariaDBServer, utc
 			shifted[i] = d
 		}
 		for at := range timeColumns {
-			p := e.poller(t, db, pollerConfig("october", at))
+			p := e.poller(db, pollerConfig("october", at))
 			for _, q := range []breaker.PollQuery{
 				{Window: time.Hour},
 				{Window: time.Hour, Since: map[breaker.Key]time.Duration{{ID: "e"}: 30 * time.Minute}},
@@ -76,15 +77,6 @@ func (e *engine) pollsInOctober(t *testing.T, server *program.MariaDBServer, utc
 			}
 		}
 	}
-}
-
-func paris(t *testing.T) *time.Location {
-	t.Helper()
-	zone, err := time.LoadLocation("Europe/Paris")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zone
 }
 
 func TestMariaDBBuckets(t *testing.T) {

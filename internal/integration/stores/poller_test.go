@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -18,13 +19,8 @@ func pollerConfig(table string, at sqlstore.TimeType) sqlstore.PollerConfig {
 	}
 }
 
-func (e *engine) poller(t testing.TB, db *sql.DB, c sqlstore.PollerConfig) *sqlstore.Poller {
-	t.Helper()
-	p, err := sqlstore.NewPoller(db, e.dialect, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+func (e *engine) poller(db *sql.DB, c sqlstore.PollerConfig) *sqlstore.Poller {
+	return throttle.Must(sqlstore.NewPoller(db, e.dialect, c))
 }
 
 // polls asks in many ways about many deliveries, and compares with what a loop over them counts.
@@ -45,7 +41,7 @@ func (e *engine) polls(t *testing.T) {
 		if at == sqlstore.TimeInstant && e.dialect == sqlstore.SQLite {
 			continue
 		}
-		p := e.poller(t, db, pollerConfig("deliveries", at))
+		p := e.poller(db, pollerConfig("deliveries", at))
 		for name, q := range map[string]breaker.PollQuery{
 			"an hour":               {Window: 90 * time.Minute},
 			"all":                   {Window: 1000 * time.Hour},
@@ -107,9 +103,7 @@ func (e *engine) explain(t *testing.T, db *sql.DB, p *sqlstore.Poller, q breaker
 		for i := range values {
 			places[i] = &values[i]
 		}
-		if err := rows.Scan(places...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(places...))
 		for _, v := range values {
 			if !v.Valid {
 				v.String = "NULL"
@@ -128,7 +122,7 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 	byExpression := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
 	byExpression.StatusColumn, byExpression.Failed, byExpression.Succeeded = "", nil, nil
 	byExpression.FailedIf, byExpression.SucceededIf = "status IN ('failed', 'timeout')", "status = 'delivered'"
-	got, err := e.poller(t, db, byExpression).Poll(t.Context(), q)
+	got, err := e.poller(db, byExpression).Poll(t.Context(), q)
 	if d := differences(got, want); d != "" || err != nil {
 		t.Errorf("by expression: %v %.1000s", err, d)
 	}
@@ -144,7 +138,7 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 	byDefault.Succeeded = nil
 	byExpression.SucceededIf = ""
 	for name, c := range map[string]sqlstore.PollerConfig{"by status": byDefault, "by expression": byExpression} {
-		got, err := e.poller(t, db, c).Poll(t.Context(), q)
+		got, err := e.poller(db, c).Poll(t.Context(), q)
 		if d := differences(got, counts(known, q)); d != "" || err != nil {
 			t.Errorf("%s, without successes: %v %.1000s", name, err, d)
 		}
@@ -158,18 +152,18 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 	noTenant := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
 	noTenant.TenantColumn, noTenant.ReporterColumn = "", ""
 	q.Since = map[breaker.Key]time.Duration{{ID: "a"}: 30 * time.Minute, {Tenant: "one", ID: "A"}: 30 * time.Minute}
-	got, err = e.poller(t, db, noTenant).Poll(t.Context(), q)
+	got, err = e.poller(db, noTenant).Poll(t.Context(), q)
 	if d := differences(got, counts(plain, q)); d != "" || err != nil {
 		t.Errorf("without tenants: %v %.1000s", err, d)
 	}
 	e.deliveries(t, db, "no_deliveries", time.Now(), nil)
-	if got, err := e.poller(t, db, pollerConfig("no_deliveries", sqlstore.TimeUnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {
+	if got, err := e.poller(db, pollerConfig("no_deliveries", sqlstore.TimeUnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {
 		t.Errorf("an empty table: got %v %v want nothing", got, err)
 	}
 	for what, c := range map[string]sqlstore.PollerConfig{"no_such_table": pollerConfig("no_such_table", sqlstore.TimeUnixMicros), "no_such_column": {
 		Table: "deliveries", KeyColumn: "no_such_column", TimeColumn: "at_us", TimeType: sqlstore.TimeUnixMicros, FailedIf: "status = 'failed'",
 	}} {
-		if _, err := e.poller(t, db, c).Poll(t.Context(), q); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.Table) {
+		if _, err := e.poller(db, c).Poll(t.Context(), q); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.Table) {
 			t.Errorf("%s: got %v want an error that names it and the table", what, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
@@ -40,7 +41,7 @@ func TestPostgres(t *testing.T) {
 		all := someDeliveries(2000)
 		pooled.deliveries(t, db, "pooled_deliveries", time.Now(), all)
 		q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: "one", ID: "a"}: 30 * time.Minute}}
-		got, err := pooled.poller(t, db, pollerConfig("pooled_deliveries", sqlstore.TimeInstant)).Poll(t.Context(), q)
+		got, err := pooled.poller(db, pollerConfig("pooled_deliveries", sqlstore.TimeInstant)).Poll(t.Context(), q)
 		if d := differences(got, counts(all, q)); d != "" || err != nil {
 			t.Errorf("poll: %v %.500s", err, d)
 		}
@@ -56,7 +57,7 @@ func TestPostgres(t *testing.T) {
 		e.deliveries(t, chatham, "zone_deliveries", time.Now(), all)
 		q := breaker.PollQuery{Window: 330 * time.Minute}
 		for at := range timeColumns {
-			got, err := e.poller(t, paris, pollerConfig("zone_deliveries", at)).Poll(t.Context(), q)
+			got, err := e.poller(paris, pollerConfig("zone_deliveries", at)).Poll(t.Context(), q)
 			if d := differences(got, counts(all, q)); d != "" || err != nil {
 				t.Errorf("%v: %v %.500s", at, err, d)
 			}
@@ -97,11 +98,7 @@ func (e *engine) watched(t *testing.T, dsn string) func() store.Store {
 	name := fmt.Sprint("watched ", e.last.Add(1))
 	return func() store.Store {
 		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, NotifyChannel: "spillway"})
-		w, err := sqlstore.Watch(b, listen(dsn, "spillway"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w
+		return throttle.Must(sqlstore.Watch(b, listen(dsn, "spillway")))
 	}
 }
 
@@ -130,10 +127,7 @@ func (j *sqlJournal) take() string {
 }
 
 func (e *engine) countsStatements(t *testing.T, dsn string) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := throttle.Must(pgx.ParseConfig(dsn))
 	journal := &sqlJournal{}
 	config.Tracer = journal
 	db := stdlib.OpenDB(*config)

@@ -53,10 +53,7 @@ func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail maile
 // TestReadmeFleet runs the code of the README on a table with one failing endpoint, and disables that
 // by hand.
 func TestReadmeFleet(t *testing.T) {
-	db, err := sql.Open("pgx", program.Postgres(t).DSN(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := throttle.Must(sql.Open("pgx", program.Postgres(t).DSN("")))
 	defer db.Close()
 	for _, statement := range []string{
 		`CREATE TABLE deliveries (customer text, endpoint text, status text, ended_at timestamptz DEFAULT clock_timestamp())`,
@@ -92,9 +89,7 @@ func TestReadmeFleet(t *testing.T) {
 		}
 	}
 	refuse(breaker.ErrOpen)
-	if err := m.Disable(ctx, breaker.Key{Tenant: "acme", ID: "dead"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Disable(ctx, breaker.Key{Tenant: "acme", ID: "dead"}))
 	refuse(breaker.ErrDisabled)
 	select {
 	case got := <-mails:

@@ -100,9 +100,7 @@ func TestRedis_ClockSetBack(t *testing.T) {
 	if err != nil || again.Owner != "ghost" || again.Remaining >= time.Minute {
 		t.Errorf("Campaign: got %v, error %v want ghost for less than a minute: it must come to an end", again, err)
 	}
-	if err := store.Resign(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Resign(t.Context(), again))
 	lease, err = store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil || lease.Owner != "me" || lease.Term != ahead+1 {
 		t.Errorf("Campaign: got %v, error %v want me, with term %d", lease, err, ahead+1)

@@ -53,7 +53,7 @@ func TestRedis_Failover(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := program.RedisReplica(t, first)
-	after := redisStore(t, redisClient(t, second), "b")
+	after := redisStore(redisClient(t, second), "b")
 	wantRedisRefused(t, after, "READONLY", "campaign", "apply", "probe")
 	wantRedisRecord(t, after, 9, "kept")
 
@@ -69,9 +69,7 @@ func TestRedis_Failover(t *testing.T) {
 	if got, err := after.Campaign(t.Context(), breakerstore.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Owner != "me" {
 		t.Errorf("Campaign: got %v, error %v want me to lead still", got, err)
 	}
-	if err := after.Resign(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
+	must(t, after.Resign(t.Context(), lease))
 	if got, err := after.Campaign(t.Context(), breakerstore.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Term <= lease.Term {
 		t.Errorf("Campaign: got %v, error %v want a term after %d", got, err, lease.Term)
 	}
@@ -127,7 +125,7 @@ func TestRedis_Permissions(t *testing.T) {
 	server := program.Redis(t)
 	const rights = "+@connection +eval +evalsha +time +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe"
 	for name, channels := range map[string]string{"all": "&spillway:breaker:*", "quiet": "resetchannels"} {
-		store := redisStore(t, redisUser(t, server, name, rights, "~spillway:breaker:*", "resetchannels", channels), "b")
+		store := redisStore(redisUser(t, server, name, rights, "~spillway:breaker:*", "resetchannels", channels), "b")
 		server.Do(t, "FLUSHALL")
 		breakerSteps(store).wantWorks(t)
 		writeRedis(t, store, 3, "x")
@@ -144,7 +142,7 @@ func TestRedis_Permissions(t *testing.T) {
 // managers would treat as a loss.
 func TestRedisCluster_LostNode(t *testing.T) {
 	servers := program.RedisCluster(t, 3)
-	store := redisStore(t, redisClient(t, servers...), "b")
+	store := redisStore(redisClient(t, servers...), "b")
 	all := make([]int, breakerstore.NumShards)
 	for shard := range all {
 		all[shard] = shard

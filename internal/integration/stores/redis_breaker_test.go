@@ -18,7 +18,7 @@ import (
 // TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
 func TestRedis_RoundTrips(t *testing.T) {
 	_, client, store := newRedis(t)
-	bucket := bucketSteps(redisBucket(t, client, "b"))
+	bucket := bucketSteps(redisBucket(client, "b"))
 	breakerSteps(store).wantWorks(t)
 	bucket.wantWorks(t) // the server knows the scripts after this
 	all := make([]int, breakerstore.NumShards)
@@ -94,12 +94,12 @@ func TestRedis_Conformance(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) func() breakerstore.Store {
 				storages++
 				name := fmt.Sprintf("storage {%d}/\x00\xff", storages)
-				return func() breakerstore.Store { return redisStore(t, redisClient(t, servers...), name) }
+				return func() breakerstore.Store { return redisStore(redisClient(t, servers...), name) }
 			})
 		})
 		t.Run(kind+", bucket", func(t *testing.T) {
 			bucketstoretest.Run(t, func(t *testing.T) func() bucketstore.Store {
-				return func() bucketstore.Store { return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}") }
+				return func() bucketstore.Store { return redisBucket(redisClient(t, servers...), "conforms {\x00\xff}") }
 			})
 		})
 	}

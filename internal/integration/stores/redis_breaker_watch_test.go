@@ -12,7 +12,6 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// redisWatcher watches a store and counts changes.
 type redisWatcher struct {
 	changes atomic.Int64
 	ended   chan error

@@ -3,25 +3,24 @@ package stores_test
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-func redisBucket(t testing.TB, client redis.UniversalClient, name string) *redisstore.Bucket {
-	t.Helper()
-	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+func redisBucket(client redis.UniversalClient, name string) *redisstore.Bucket {
+	return throttle.Must(redisstore.NewBucket(client, redisstore.BucketConfig{Name: name}))
 }
 
 // newRedisBucket returns a server, a client, and a bucket store with the name "b".
@@ -29,7 +28,7 @@ func newRedisBucket(t testing.TB, flags ...string) (*program.RedisServer, redis.
 	t.Helper()
 	server := program.Redis(t, flags...)
 	client := redisClient(t, server)
-	return server, client, redisBucket(t, client, "b")
+	return server, client, redisBucket(client, "b")
 }
 
 // slowly returns a limit that refills nothing while a test runs.
@@ -150,10 +149,53 @@ func TestRedisBucket_Full(t *testing.T) {
 // TestRedisBucket_Permissions runs with a user that has only the documented permissions.
 func TestRedisBucket_Permissions(t *testing.T) {
 	client := redisUser(t, program.Redis(t), "u", "+@connection +eval +evalsha +time +get +set +del", "~spillway:bucket:*", "resetchannels")
-	store := redisBucket(t, client, "b")
+	store := redisBucket(client, "b")
 	bucketSteps(store).wantWorks(t)
 	wantRedisTake(t, store, "other", slowly(3), 3, true)
 	if err := store.Return(t.Context(), "other", slowly(3), 3); err != nil {
 		t.Errorf("Return: got error %v want none", err)
+	}
+}
+
+// TestRedisBucket_LostNode kills one of three nodes. The keys of the other nodes must be decided by
+// the store as before.
+func TestRedisBucket_LostNode(t *testing.T) {
+	servers := program.RedisCluster(t, 3)
+	store := redisBucket(redisClient(t, servers...), "b")
+	l := bucket.Must(bucket.New(bucket.Config{
+		Name: "b", Store: store, Limit: bucket.PerSecond(1e6), StoreTimeout: 400 * time.Millisecond, // the machine is busy with other tests
+	}))
+	defer l.Close()
+	must(t, l.Warm(t.Context()))
+	lost := map[string]bool{}
+	for i := range 300 {
+		key := strconv.Itoa(i)
+		lost[key] = store.Part(key) == servers[1].Address
+	}
+	servers[1].Kill(t)
+	var byStore, byPolicy, lostByStore atomic.Int64
+	var all sync.WaitGroup
+	for i := range 6000 {
+		key := strconv.Itoa(i % len(lost))
+		all.Go(func() {
+			d, err := l.Decide(t.Context(), key)
+			switch {
+			case err != nil:
+				t.Errorf("key %s: %v", key, err)
+			case lost[key] && d.Source == bucket.SourceStore:
+				lostByStore.Add(1)
+			case lost[key]:
+			case d.Source == bucket.SourceStore:
+				byStore.Add(1)
+			default:
+				byPolicy.Add(1)
+			}
+		})
+		time.Sleep(time.Millisecond)
+	}
+	all.Wait()
+	t.Logf("healthy nodes: %d by the store, %d by the policy; lost node: %d by the store", byStore.Load(), byPolicy.Load(), lostByStore.Load())
+	if n := byStore.Load(); n == 0 || byPolicy.Load()*100 > n || lostByStore.Load() > 0 {
+		t.Error("want 99 % of the keys of healthy nodes by the store, and none of the lost node")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
@@ -53,13 +54,8 @@ func redisUser(t testing.TB, server *program.RedisServer, name, rights string, m
 	return redisClientWith(t, options)
 }
 
-func redisStore(t testing.TB, client redis.UniversalClient, name string) *redisstore.Breaker {
-	t.Helper()
-	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+func redisStore(client redis.UniversalClient, name string) *redisstore.Breaker {
+	return throttle.Must(redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: name}))
 }
 
 // newRedis returns a server, a client, and a breaker store with the name "b".
@@ -67,7 +63,7 @@ func newRedis(t testing.TB, flags ...string) (*program.RedisServer, redis.Univer
 	t.Helper()
 	server := program.Redis(t, flags...)
 	client := redisClient(t, server)
-	return server, client, redisStore(t, client, "b")
+	return server, client, redisStore(client, "b")
 }
 
 func withinRedis(t testing.TB, d time.Duration) context.Context {
@@ -76,7 +72,6 @@ func withinRedis(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// redisRecord returns an ID of a record of the shard.
 func redisRecord(shard int) store.RecordID {
 	return store.RecordID{byte(shard >> 8), byte(shard)}
 }
@@ -155,8 +150,8 @@ func TestRedis_Frozen(t *testing.T) {
 	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
 	client := redis.NewUniversalClient(options)
 	defer client.Close()
-	all := breakerSteps(redisStore(t, client, "b"))
-	maps.Copy(all, bucketSteps(redisBucket(t, client, "b")))
+	all := breakerSteps(redisStore(client, "b"))
+	maps.Copy(all, bucketSteps(redisBucket(client, "b")))
 	all.wantWorks(t)
 	server.Freeze(t)
 	for range 5 { // the first may have a connection; the others need new ones, which a frozen server does not accept
@@ -177,9 +172,9 @@ func TestRedis_Protocols(t *testing.T) {
 		options := redisstore.Options(server.Address)
 		options.Protocol = protocol
 		client := redisClientWith(t, options)
-		s := redisStore(t, client, fmt.Sprint(protocol))
+		s := redisStore(client, fmt.Sprint(protocol))
 		breakerSteps(s).wantWorks(t)
-		bucketSteps(redisBucket(t, client, "b")).wantWorks(t)
+		bucketSteps(redisBucket(client, "b")).wantWorks(t)
 		wantRedisWatched(t, s, func() { writeRedis(t, s, 1, "new") })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -26,10 +27,7 @@ func (e *engine) survivesFaults(t *testing.T, server sqlServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cold, err := sqlstore.NewBreaker(e.open(t, e.dsn(t)), e.dialect, sqlstore.BreakerConfig{Name: "cold", Prefix: "fault_"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cold := throttle.Must(sqlstore.NewBreaker(e.open(t, e.dsn(t)), e.dialect, sqlstore.BreakerConfig{Name: "cold", Prefix: "fault_"}))
 	server.Freeze(t)
 	breakerSteps(warm).wantFails(t, "frozen, with connections")
 	breakerSteps(cold).wantFails(t, "frozen, without connections")

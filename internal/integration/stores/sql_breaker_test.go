@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -46,9 +47,7 @@ func (e *engine) endsLeaseOfTheFuture(t *testing.T) {
 		t.Fatalf("got %v %v want that of the first", got, err)
 	}
 	// For the database it is now a day earlier than when it granted the lease.
-	if _, err := db.Exec("UPDATE future_breaker_lease SET until_us = until_us + 86400000000, term = term + 86400000000"); err != nil {
-		t.Fatal(err)
-	}
+	e.exec(t, db, "UPDATE future_breaker_lease SET until_us = until_us + 86400000000, term = term + 86400000000")
 	got, err := b.Campaign(t.Context(), other)
 	if err != nil || got.Owner != "other" || got.Term != first.Term+86400000001 || got.Remaining > time.Hour {
 		t.Errorf("got %v %v want a lease of an hour for the other, and the term after %d", got, err, first.Term+86400000000)
@@ -103,9 +102,7 @@ func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
 		"INSERT INTO foreign_breaker_shard (name, shard, epoch, number, term) VALUES (" + literal + ", 64, 1, 1, 1), (" + literal + ", -1, 1, 1, 1)",
 		"INSERT INTO foreign_breaker_record (name, shard, id, data) VALUES (" + literal + ", 0, " + literal + ", " + literal + ")",
 	} {
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		e.exec(t, db, statement)
 	}
 	if v, err := b.Versions(t.Context()); err != nil || v.Shards[0].Number != 1 {
 		t.Errorf("got %v %v want one write", v.Shards[0], err)
@@ -130,16 +127,12 @@ func (e *engine) deletesOldProbes(t *testing.T) {
 	if _, err := b.Probe(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation = 1"); err != nil {
-		t.Fatal(err)
-	}
+	e.exec(t, db, "UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation = 1")
 	if _, err := b.Campaign(t.Context(), store.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	var left, generation int
-	if err := db.QueryRow("SELECT COUNT(*), MAX(generation) FROM sweep_breaker_probe").Scan(&left, &generation); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRow("SELECT COUNT(*), MAX(generation) FROM sweep_breaker_probe").Scan(&left, &generation))
 	if left != 1 || generation != 2 {
 		t.Errorf("got %d rows, the last of generation %d; want that of generation 2 only", left, generation)
 	}
@@ -179,9 +172,7 @@ func (e *engine) countsLateProbes(t *testing.T) {
 		}
 	}
 	grant(2)
-	if _, err := db.Exec("UPDATE late_breaker_probe SET begins_us = begins_us + 86400000000, used = 4"); err != nil {
-		t.Fatal(err)
-	}
+	e.exec(t, db, "UPDATE late_breaker_probe SET begins_us = begins_us + 86400000000, used = 4")
 	grant(1)
 	grant(0)
 }
@@ -217,14 +208,8 @@ func (e *engine) createsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range processes {
 		db := e.open(t, dsn)
-		b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := throttle.Must(sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: prefix}))
+		k := throttle.Must(sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: prefix}))
 		all.Go(func() {
 			for range 2 {
 				if err := errors.Join(b.CreateSchema(t.Context()), k.CreateSchema(t.Context())); err != nil {
@@ -235,10 +220,7 @@ func (e *engine) createsAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	// The statements themselves can be run again, too.
-	statements, err := sqlstore.BreakerSchema(e.dialect, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := throttle.Must(sqlstore.BreakerSchema(e.dialect, prefix))
 	db := e.open(t, dsn)
 	for _, s := range statements {
 		e.exec(t, db, s)
@@ -247,14 +229,8 @@ func (e *engine) createsAtOnce(t *testing.T) {
 
 func (e *engine) missesTables(t *testing.T) {
 	db := e.open(t, e.dsn(t))
-	b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: "nobody_made_"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: "nobody_made_"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: "nobody_made_"}))
+	k := throttle.Must(sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: "nobody_made_"}))
 	all := bucketSteps(k)
 	all["sweep"] = func(ctx context.Context) error { _, err := k.Sweep(ctx); return err }
 	for _, steps := range []steps{breakerSteps(b), all} {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
@@ -157,22 +158,12 @@ func (c *betweenConn) ExecContext(ctx context.Context, query string, args []driv
 // bucketBetween is a handle on a bucket store in whose database something happens between the two statements of a request.
 func (e *engine) bucketBetween(t *testing.T, name string, happens func()) *sqlstore.Bucket {
 	t.Helper()
-	config, err := mysql.ParseDSN(e.dsn(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := throttle.Must(mysql.ParseDSN(e.dsn(t)))
 	config.InterpolateParams = true
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connector := throttle.Must(mysql.NewConnector(config))
 	db := sql.OpenDB(&between{connector, happens})
 	t.Cleanup(func() { db.Close() })
-	b, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: name, Prefix: "between_", SweepEvery: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return throttle.Must(sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: name, Prefix: "between_", SweepEvery: -1}))
 }
 
 // replacesBetween has a row of a Fixed bucket that is gone and made anew between the two statements of a request, the new one earlier than

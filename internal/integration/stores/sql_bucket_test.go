@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
@@ -46,14 +47,9 @@ func (e *engine) buckets(t testing.TB, dsn, name, prefix string) buckets {
 func (e *engine) bucketsWith(t testing.TB, dsn string, c sqlstore.BucketConfig) buckets {
 	t.Helper()
 	db := e.open(t, dsn)
-	b, err := sqlstore.NewBucket(db, e.dialect, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(sqlstore.NewBucket(db, e.dialect, c))
 	t.Cleanup(func() { _ = b.Close() }) // before its database
-	if err := b.CreateSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.CreateSchema(t.Context()))
 	return buckets{b, e, db, c.Prefix + "bucket", c.Name}
 }
 
@@ -78,9 +74,7 @@ func (b buckets) now(t testing.TB) int64 {
 		sqlstore.SQLite:     "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000000",
 	}[b.e.dialect]
 	var ns int64
-	if err := b.db.QueryRow(q).Scan(&ns); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.QueryRow(q).Scan(&ns))
 	return ns
 }
 
@@ -109,9 +103,7 @@ func (b buckets) level(t testing.TB, key string) (v store.Level) {
 // put gives a bucket a level that it cannot have got by itself, as after a step of the clock.
 func (b buckets) put(t testing.TB, key string, v store.Level) {
 	t.Helper()
-	if err := b.Reset(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(t.Context(), key))
 	columns, values := "name, id, "+levelColumns, "?, ?, ?, ?, ?, ?, ?, ?, ?"
 	if b.e.dialect != sqlstore.MySQL {
 		columns, values = columns+", taken_ns, granted", values+", 0, 0"
@@ -127,12 +119,9 @@ func (b buckets) put(t testing.TB, key string, v store.Level) {
 	}
 }
 
-// rows is how many buckets there are.
 func (b buckets) rows(t testing.TB) (n int) {
 	t.Helper()
-	if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&n))
 	return n
 }
 

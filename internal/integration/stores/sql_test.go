@@ -13,6 +13,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -40,10 +41,7 @@ func newEngine(d sqlstore.Dialect, driver string, dsn func(t testing.TB) string)
 // open returns a pool of connections of its own.
 func (e *engine) open(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(e.driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := throttle.Must(sql.Open(e.driver, dsn))
 	t.Cleanup(func() { db.Close() })
 	if e.dialect == sqlstore.SQLite {
 		db.SetMaxOpenConns(1)
@@ -69,13 +67,8 @@ func (e *engine) query(q string) string {
 // store returns a handle on a breaker's store, with its tables.
 func (e *engine) store(t testing.TB, db *sql.DB, c sqlstore.BreakerConfig) *sqlstore.Breaker {
 	t.Helper()
-	b, err := sqlstore.NewBreaker(db, e.dialect, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.CreateSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	b := throttle.Must(sqlstore.NewBreaker(db, e.dialect, c))
+	must(t, b.CreateSchema(t.Context()))
 	return b
 }
 

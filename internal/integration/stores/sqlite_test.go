@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
@@ -26,13 +27,8 @@ func TestSQLite(t *testing.T) {
 	t.Run("a full disk", e.isFull)
 	t.Run("a file that is not a database", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")
-		if err := os.WriteFile(file, make([]byte, 8192), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		b, err := sqlstore.NewBreaker(e.open(t, "file:"+file), sqlstore.SQLite, sqlstore.BreakerConfig{Name: "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, make([]byte, 8192), 0o600))
+		b := throttle.Must(sqlstore.NewBreaker(e.open(t, "file:"+file), sqlstore.SQLite, sqlstore.BreakerConfig{Name: "b"}))
 		for step, err := range breakerSteps(b).within(t, time.Minute) {
 			if err == nil || errors.Is(err, sqlstore.ErrNoTables) {
 				t.Errorf("%s: got %v want another error", step, err)
@@ -59,9 +55,7 @@ func (e *engine) waitsForWriters(t *testing.T) {
 			t.Errorf("%s: got %v", step, err)
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback())
 	breakerSteps(b).wantWorks(t)
 }
 

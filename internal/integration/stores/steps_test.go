@@ -99,3 +99,10 @@ func (all steps) wantWorks(t *testing.T) {
 		})
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got error %v want none", err)
+	}
+}
