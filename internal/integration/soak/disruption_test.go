@@ -15,18 +15,15 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// disruption disrupts the examples and counts what it did.
 type disruption struct {
 	every                        time.Duration // between two changes of the storefront
 	controls, freezes, abandoned atomic.Int64
 }
 
-// String returns how often each kind happened.
 func (d *disruption) String() string {
 	return fmt.Sprintf("%d changes of the storefront, %d freezes, %d abandoned requests", d.controls.Load(), d.freezes.Load(), d.abandoned.Load())
 }
 
-// complete reports whether each kind happened.
 func (d *disruption) complete() bool {
 	return d.controls.Load() > 0 && d.freezes.Load() > 0 && d.abandoned.Load() > 0
 }

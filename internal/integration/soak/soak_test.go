@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -91,25 +90,6 @@ func TestGrown(t *testing.T) {
 	} {
 		if _, got := grown(tt.samples); (len(got) > 0) != tt.want {
 			t.Errorf("%s: got %q want a problem: %v", name, got, tt.want)
-		}
-	}
-}
-
-func TestCounters(t *testing.T) {
-	c := &child{name: "shop"}
-	for _, text := range []string{
-		"calls_total{a=\"x\"} 5\ncalls_total{a=\"y\"} 1\nload 3\n", "calls_total{a=\"y\"} 2\nload 1\n", "# x\n\ncalls_total{a=\"x\"} 4\ncalls_total{a=\"y\"} 2\n",
-	} {
-		if err := c.keep([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{`calls_total{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) || c.last.total(symptom{"calls_total", "a", "y"}) != 2 {
-		t.Errorf("got %q and %v want %q and 2", c.problems, c.last, want)
-	}
-	for _, text := range []string{"", "# TYPE calls counter\n", "calls{"} {
-		if err := c.keep([]byte(text)); err == nil {
-			t.Errorf("%q: got no error", text)
 		}
 	}
 }

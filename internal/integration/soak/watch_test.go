@@ -130,7 +130,6 @@ var quantities = [...]struct {
 	unit, slack float64
 }{{"heap MiB", 1 << 20, 2}, {"goroutines", 1, 8}, {"fds", 1, 5}}
 
-// A sample is the quantities at one time.
 type sample [len(quantities)]float64
 
 const (
