@@ -49,7 +49,6 @@ func checkLayout(t *testing.T, p *tab) {
 	}
 }
 
-// debug serves a status page.
 func debug(t *testing.T) (page *statusz.Page, url string) {
 	t.Helper()
 	page = statusz.New()

@@ -69,7 +69,6 @@ func newTab(t *testing.T, width, height int) *tab {
 	return p
 }
 
-// listen collects the errors of the console.
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +90,6 @@ func (p *tab) listen(event any) {
 	}
 }
 
-// do runs actions in the page.
 func (p *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	giveUp := time.AfterFunc(timeout, func() { p.t.Errorf("%s: not within %v", what, timeout); p.close() })
@@ -101,13 +99,11 @@ func (p *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open opens a URL.
 func (p *tab) open(url string) {
 	p.t.Helper()
 	p.do("open "+url, chromedp.Navigate(url))
 }
 
-// prefer makes the page light or dark.
 func (p *tab) prefer(scheme string) {
 	p.t.Helper()
 	p.do("prefer "+scheme, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -118,7 +114,6 @@ func (p *tab) prefer(scheme string) {
 	}))
 }
 
-// evaluate returns the value of a JavaScript expression.
 func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
@@ -161,14 +156,12 @@ func (p *tab) fitsEverywhere() {
 	}
 }
 
-// problemText returns the errors of the console.
 func (p *tab) problemText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.problems, "\n")
 }
 
-// clearProblems removes the errors collected so far.
 func (p *tab) clearProblems() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
