@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // What the data of two clusters are made of.
@@ -29,7 +30,6 @@ type backfill struct {
 	end  time.Time
 }
 
-// add writes the samples of a series.
 func (b *backfill) add(name, labels string, value func(step int) float64) {
 	for step := range dataSteps {
 		at := b.end.Add(-time.Duration(dataSteps-1-step) * dataStep)
@@ -59,10 +59,7 @@ func twoClusters(t *testing.T) *backfill {
 	for range 10 {
 		i.doEverything(t, t.Context())
 	}
-	families, err := i.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := throttle.Must(i.registry.Gather())
 	b := &backfill{end: time.Now()}
 	for _, cluster := range []string{"eu", "us"} {
 		for _, job := range []string{"shop", "mail", "search"} {

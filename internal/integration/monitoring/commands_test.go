@@ -51,10 +51,7 @@ func newControlled(t *testing.T, name string) *controlled {
 	o := backoff.Must(backoff.New(backoff.Config{Name: name, Hooks: ctl.BackoffHooks()}))
 	r := throttle.Must(retry.New(retry.Config{Name: name, Hooks: ctl.RetryHooks()}))
 	t.Cleanup(func() { _, _, _, _, _ = th.Close(), b.Close(), l.Close(), o.Close(), r.Close() })
-	handler, err := ctl.Handler(func(*http.Request) (string, error) { return "ana", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := throttle.Must(ctl.Handler(func(*http.Request) (string, error) { return "ana", nil }))
 	c := &controlled{control: ctl}
 	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		seen := httptest.NewRecorder()

@@ -13,6 +13,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // compose returns docker-compose.yml as docker compose reads it in an empty environment. It checks the
@@ -20,15 +21,11 @@ import (
 func compose(t testing.TB) *types.Project {
 	t.Helper()
 	file := program.File(t, "docker-compose.yml")
-	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+	return throttle.Must(loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  filepath.Dir(file),
 		ConfigFiles: []types.ConfigFile{{Filename: file}},
 		Environment: types.Mapping{},
-	}, func(o *loader.Options) { o.SetProjectName("spillway", true) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return project
+	}, func(o *loader.Options) { o.SetProjectName("spillway", true) }))
 }
 
 // TestCompose_Hardened checks that containers have no privileges they do not need, that images have full versions, and that no
@@ -92,10 +89,7 @@ func TestCompose_Browser(t *testing.T) {
 // checkDockerfile wants a Dockerfile with pinned images, existing sources and a user that is not root.
 func checkDockerfile(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(os.ReadFile(file))
 	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(text), -1) {
 		if from[1] != "scratch" && !regexp.MustCompile(`:v?\d+\.\d+\.\d+`).MatchString(from[1]) {
 			t.Errorf("%s: got FROM %s want a full version", file, from[1])

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // A dashboard has the parts of a dashboard file that make queries, and those that decide how the answers look.
@@ -45,7 +46,6 @@ type panel struct {
 	}
 }
 
-// A variable is a variable of a dashboard.
 type variable struct {
 	Name, Type string
 	Query      any
@@ -56,7 +56,6 @@ type variable struct {
 
 type annotation struct{ Name, Expr string }
 
-// readDashboards returns the dashboards by their file names.
 func readDashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	files, err := filepath.Glob(program.File(t, "dashboards/*.json"))
@@ -65,10 +64,7 @@ func readDashboards(t *testing.T) map[string]dashboard {
 	}
 	boards := map[string]dashboard{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := throttle.Must(os.ReadFile(file))
 		var d dashboard
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -145,7 +141,6 @@ const (
 // newParser returns a parser without experimental features.
 func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
-// parse parses an expression.
 func parse(text string) (parser.Expr, error) { return newParser().ParseExpr(text) }
 
 // mustParse parses an expression that was checked before.
@@ -178,7 +173,6 @@ func asked(t *testing.T) (questions []question, of map[string]dashboard) {
 	return questions, of
 }
 
-// board returns the dashboard of the question.
 func (q question) board(of map[string]dashboard) dashboard {
 	file, _, _ := strings.Cut(q.where, ",")
 	return of[file]

@@ -53,16 +53,10 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exporter := throttle.Must(otelprometheus.New(otelprometheus.WithRegisterer(registry)))
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithView(views...))
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers), otelthrottle.WithBreakerDetail(4), otelthrottle.WithObjective(0.999, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := throttle.Must(otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers), otelthrottle.WithBreakerDetail(4), otelthrottle.WithObjective(0.999, time.Second)))
 	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
 	t.Cleanup(func() { _ = ctl.Close() })
 	named := func(name string, slow time.Duration) *throttle.Throttle {
@@ -177,7 +171,6 @@ func newBareInstance(t testing.TB) (address string) {
 	return server.Listener.Addr().String()
 }
 
-// errStrange is an error of no kind.
 var errStrange = errors.New("strange")
 
 // An ending is a way for a call to end.
@@ -206,7 +199,6 @@ func endings() []ending {
 // classify knows no more than the default does; it is there because services have one.
 func classify(context.Context, error) (throttle.Outcome, bool) { return throttle.Accepted, false }
 
-// function returns a function that ends so.
 func (e ending) function() func(context.Context) error {
 	return func(context.Context) error {
 		switch {

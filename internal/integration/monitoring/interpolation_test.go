@@ -78,7 +78,6 @@ func join(values []string, escape func(string) string) string {
 	return "(" + strings.Join(escaped, "|") + ")"
 }
 
-// escapeForRegex is the format regex.
 func escapeForRegex(value string) string {
 	return regexp.MustCompile(`[\\^$*+?.()|\[\]{}/]`).ReplaceAllString(value, `\$0`)
 }

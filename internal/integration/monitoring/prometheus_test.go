@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 type server struct {
@@ -25,14 +26,10 @@ type server struct {
 // answering returns a Prometheus that answers questions for a time.
 func answering(t testing.TB, p *program.Server, at time.Time) server {
 	t.Helper()
-	c, err := api.NewClient(api.Config{Address: p.URL(""), Client: client()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := throttle.Must(api.NewClient(api.Config{Address: p.URL(""), Client: client()}))
 	return server{p, v1.NewAPI(c), at}
 }
 
-// now returns the time for which it is asked.
 func (s server) now() time.Time {
 	if s.at.IsZero() {
 		return time.Now()
@@ -102,7 +99,6 @@ type alarm struct {
 	}
 }
 
-// get reads a list of the API.
 func (s server) get(list string, into any) error {
 	response, err := client().Get(s.Server.URL("/api/v1/" + list))
 	if err != nil {
@@ -137,7 +133,6 @@ func (s server) sick() ([]string, error) {
 	return all, err
 }
 
-// targets returns how many targets are up, and the others.
 func (s server) targets() (up int, down []string, err error) {
 	all, err := s.Targets(context.Background())
 	for _, one := range all.Active {

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 type ruleFile struct {
@@ -110,10 +111,7 @@ func readRuleTests(t testing.TB) map[string]ruleTest {
 
 func readYAML(t testing.TB, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(program.File(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := throttle.Must(os.ReadFile(program.File(t, name)))
 	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(into); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -231,7 +229,6 @@ func TestAlerts_Annotations(t *testing.T) {
 	}
 }
 
-// checkLink returns what is wrong with a link to a dashboard.
 func checkLink(link string, uids map[string]dashboard) []string {
 	uid, query, _ := strings.Cut(strings.TrimPrefix(link, "/d/"), "?")
 	d, ok := uids[uid]

@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -55,10 +56,7 @@ func newStack(t *testing.T, by timescale) *stack {
 func write(t testing.TB, text []byte, folder ...string) (name string) {
 	t.Helper()
 	name = filepath.Join(folder...)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, text, 0o644); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -123,7 +121,6 @@ func (s *stack) alertmanagerAlerts(t *testing.T) []alarm {
 	return all
 }
 
-// contains reports whether all has the labels wanted.
 func contains(all, wanted map[string]string) bool {
 	for name, value := range wanted {
 		if all[name] != value {

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // A timescale is how much faster time runs in a test than in the files it reads. Nothing is scraped more often than a machine with
@@ -31,10 +33,7 @@ func (by timescale) faster(d, least time.Duration) time.Duration {
 // text is the same for a duration as files have it. No time at all stays that.
 func (by timescale) text(t testing.TB, text string, least time.Duration) string {
 	t.Helper()
-	d, err := model.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := throttle.Must(model.ParseDuration(text))
 	if d == 0 {
 		return text
 	}
@@ -90,11 +89,7 @@ func (c replica) of(t testing.TB, name string) []byte {
 	if c.change != nil {
 		c.change(content)
 	}
-	text, err := yaml.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return throttle.Must(yaml.Marshal(content))
 }
 
 // walk changes everything below a node, and returns it.
