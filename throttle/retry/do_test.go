@@ -142,30 +142,38 @@ func TestDo_Retryable(t *testing.T) {
 	})
 }
 
-func TestDo_BadInput(t *testing.T) {
+func TestBadInput(t *testing.T) {
 	r := newRetrier(t, retry.Config{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	calls := 0
+	calls, nilContext := 0, context.Context(nil)
+	value := func(context.Context) (int, error) { calls++; return 0, nil }
+	hedge := func(ctx context.Context, r *retry.Retrier, after time.Duration, fn func(context.Context) (int, error)) error {
+		_, err := retry.Hedge(ctx, r, throttle.High, after, fn)
+		return err
+	}
+	_, withValue := retry.Do[int](t.Context(), r, throttle.High, nil)
 	for name, err := range map[string]error{
 		"nil Retrier":           (*retry.Retrier)(nil).Do(t.Context(), throttle.High, answers(&calls)),
 		"zero Retrier":          (&retry.Retrier{}).Do(t.Context(), throttle.High, answers(&calls)),
 		"nil function":          r.Do(t.Context(), throttle.High, nil),
+		"nil function, a value": withValue,
 		"context that is ended": r.Do(ended, throttle.High, answers(&calls)),
 		"ended, alone":          throttle.Must(retry.New(retry.Config{Name: "x"})).Do(ended, throttle.High, answers(&calls)),
+		"hedge, nil Retrier":    hedge(t.Context(), nil, 1, value),
+		"hedge, zero Retrier":   hedge(t.Context(), &retry.Retrier{}, 1, value),
+		"hedge, nil function":   hedge(t.Context(), r, 1, nil),
+		"hedge, no delay":       hedge(t.Context(), r, 0, value),
+		"hedge, ended":          hedge(ended, r, 1, value),
 	} {
 		if err == nil || calls != 0 {
 			t.Errorf("%s: got %v, %d calls want an error", name, err, calls)
 		}
 	}
-	if _, err := retry.Do[int](t.Context(), r, throttle.High, nil); err == nil {
-		t.Error("nil function with a value: want an error")
-	}
 	if s := r.Stats(); fmt.Sprint(s.Calls) != "[0 0 0 0]" || s.Denied.Sum() != 0 {
 		t.Errorf("got %+v want nothing counted", s)
 	}
-	none := context.Context(nil)
-	if err := r.Do(none, throttle.High, answers(&calls)); err != nil || calls != 1 {
+	if err := errors.Join(r.Do(nilContext, throttle.High, answers(&calls)), hedge(nilContext, r, time.Hour, value)); err != nil || calls != 2 {
 		t.Errorf("nil context: got %v, %d calls", err, calls)
 	}
 	zero := (&retry.Retrier{}).Stats()

@@ -197,27 +197,6 @@ func TestHedge_LeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-func TestHedge_BadInput(t *testing.T) {
-	r, fn := newRetrier(t, retry.Config{}), play(act{})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, hedge := range map[string]func() (int, error){
-		"nil Retrier":  func() (int, error) { return retry.Hedge(t.Context(), nil, throttle.High, 1, fn) },
-		"zero Retrier": func() (int, error) { return retry.Hedge(t.Context(), &retry.Retrier{}, throttle.High, 1, fn) },
-		"nil function": func() (int, error) { return retry.Hedge[int](t.Context(), r, throttle.High, 1, nil) },
-		"no delay":     func() (int, error) { return retry.Hedge(t.Context(), r, throttle.High, 0, fn) },
-		"ended":        func() (int, error) { return retry.Hedge(ended, r, throttle.High, 1, fn) },
-	} {
-		if value, err := hedge(); value != 0 || err == nil {
-			t.Errorf("%s: got %d, %v want an error", name, value, err)
-		}
-	}
-	none := context.Context(nil)
-	if value, err := retry.Hedge(none, r, throttle.High, time.Hour, fn); value != 1 || err != nil {
-		t.Errorf("nil context: got %d, %v", value, err)
-	}
-}
-
 // TestHedge_CountersNeverFall reads the number of retries without hedges, which is a counter of the metrics,
 // while hedges are made.
 func TestHedge_CountersNeverFall(t *testing.T) {
