@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/interop"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/orca"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
@@ -85,7 +86,7 @@ func TestInterop(t *testing.T) {
 	for name, c := range cases() {
 		for side, throttled := range pairings {
 			t.Run(name+", "+side, func(t *testing.T) {
-				p := throttled.openStock(t)
+				p := throttled.open(t, interop.NewTestServer(interop.NewTestServerOptions{MetricsRecorder: orca.NewServerMetricsRecorder()}))
 				c.check(t, p)
 				if p.client != nil {
 					counts(t, "client", p.client.Group(), c.client)

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/interop"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/orca"
 
@@ -65,11 +64,6 @@ func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer, more ...
 	}
 	opened.conn = opened.dial(t)
 	return &opened
-}
-
-func (p pairing) openStock(t *testing.T) *pair {
-	t.Helper()
-	return p.open(t, interop.NewTestServer(interop.NewTestServerOptions{MetricsRecorder: orca.NewServerMetricsRecorder()}))
 }
 
 func (p *pair) dial(t *testing.T) *grpc.ClientConn {

@@ -18,9 +18,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// connections is the size of the pool of an agent.
-const connections = 8
-
 // engine is the store of the buckets. Agents get it in their order.
 type engine struct {
 	Name    string // redis, postgres, mariadb or sqlite
@@ -69,14 +66,14 @@ func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
 	dialect, driver := dialects(e.Name)
 	dsn := e.Address
 	if dialect == sqlstore.SQLite {
-		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", cmp.Or(timeout, defaultTimeout).Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
+		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", cmp.Or(timeout, 50*time.Millisecond).Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
 		dsn = "file:" + e.Address + "?" + url.Values{"_pragma": pragmas}.Encode()
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, err
 	}
-	n := connections
+	n := 8
 	if dialect == sqlstore.SQLite {
 		n = 1
 	}

@@ -65,9 +65,6 @@ type order struct {
 	Replicas int
 }
 
-// defaultTimeout is the default of bucket.Config.StoreTimeout.
-const defaultTimeout = 50 * time.Millisecond
-
 // longTimeout is the timeout of jobs whose store is healthy, for slow machines.
 const longTimeout = time.Minute
 

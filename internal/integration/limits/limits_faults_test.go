@@ -36,15 +36,12 @@ func (l locked) exec(t testing.TB, statement string) { // on the only connection
 	}
 }
 
-// policyTimeout is the timeout of stores that are frozen.
-const policyTimeout = 250 * time.Millisecond
-
 // frozen checks that the local share decides while the store does not answer, and the store afterwards. Package bucket tests the other
 // policies.
 func frozen(t *testing.T, e engine, server freezable) {
 	j := job{
 		Name: "share", Limit: bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second}, // a third of them is a whole number too
-		Policy: bucket.LocalShare, Timeout: policyTimeout, Pause: 200 * time.Millisecond,
+		Policy: bucket.LocalShare, Timeout: 250 * time.Millisecond, Pause: 200 * time.Millisecond,
 	}
 	f := newFleet(t, e, "frozen", j)
 	f.awaitGrants(t)
