@@ -39,11 +39,6 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// aboutStorefront returns the labels of alerts about the throttle of the storefront.
-func aboutStorefront() map[string]string {
-	return map[string]string{"job": "storefront", "throttle_name": "shop-backend"}
-}
-
 // alert returns the labels of an alert about that throttle: its name, and pairs of labels and values.
 func alert(name string, pairs ...string) map[string]string {
 	return described(name, append([]string{"job", "storefront", "throttle_name", "shop-backend"}, pairs...))
@@ -73,15 +68,15 @@ func (s *stack) found(labels map[string]string) (of alarm, ok bool, err error) {
 	return alarm{}, false, err
 }
 
-// awaitFiring waits until all these alerts are firing. Their annotations must be complete.
-func (s *stack) awaitFiring(t *testing.T, wanted ...map[string]string) {
+// await waits until all these alerts fire, or until none does. The annotations of those that fire must be complete.
+func (s *stack) await(t *testing.T, fire bool, wanted ...map[string]string) {
 	t.Helper()
 	var conditions []condition
 	for _, labels := range wanted {
 		conditions = append(conditions, condition{fmt.Sprint(labels), func() string {
-			a, ok, err := s.found(labels)
-			if err != nil || !ok {
-				return fmt.Sprintf("does not fire, error %v", err)
+			a, fires, err := s.found(labels)
+			if err != nil || fires != fire {
+				return fmt.Sprintf("fires: %v, error %v", fires, err)
 			}
 			for name, text := range a.Annotations {
 				if strings.Contains(text, "<no value>") || strings.Contains(text, "error expanding") || strings.Contains(text, "NaN") {
@@ -91,23 +86,10 @@ func (s *stack) awaitFiring(t *testing.T, wanted ...map[string]string) {
 			return ""
 		}})
 	}
-	awaitAll(t, "alerts fire", conditions...)
+	awaitAll(t, "alerts fire or resolve", conditions...)
 }
 
-// awaitResolved waits until none of these alerts is firing.
-func (s *stack) awaitResolved(t *testing.T, wanted ...map[string]string) {
-	t.Helper()
-	var conditions []condition
-	for _, labels := range wanted {
-		conditions = append(conditions, condition{fmt.Sprint(labels), func() string {
-			if _, ok, err := s.found(labels); err != nil || ok {
-				return fmt.Sprintf("still fires, error %v", err)
-			}
-			return ""
-		}})
-	}
-	awaitAll(t, "alerts resolve", conditions...)
-}
+const firing, resolved = true, false
 
 func (s *stack) targetsAndRules(t *testing.T) {
 	program.Eventually(t, "the storefront, Prometheus itself and three instances are up", func() string {
@@ -130,7 +112,7 @@ func (s *stack) targetsAndRules(t *testing.T) {
 func (s *stack) overload(t *testing.T) {
 	s.control(t, `{"load": 4}`)
 	severe, sustained := alert("ThrottleSheddingSevere", "severity", "critical"), alert("ThrottleSheddingSustained", "severity", "warning")
-	s.awaitFiring(t,
+	s.await(t, firing,
 		severe,
 		alert("ThrottleAvailabilityFaults", "severity", "warning", "error_type", "availability"),
 		alert("ThrottleErrorBudgetBurn", "severity", "critical", "window", "1h"),
@@ -155,7 +137,7 @@ func (s *stack) mistakes(t *testing.T) {
 	open := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "critical")
 	openALittle := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "warning")
 	denied := alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", hostileName)
-	s.awaitFiring(t,
+	s.await(t, firing,
 		alertOfFixture("ThrottleFallbackFailing", "throttle_name", hostileName),
 		alertOfFixture("ThrottleCallsHanging", "throttle_name", stuckName),
 		alertOfFixture("ThrottleAvailabilityFaults", "throttle_name", hostileName, "error_type", "availability"),
@@ -178,7 +160,7 @@ func (s *stack) mistakes(t *testing.T) {
 
 func (s *stack) calm(t *testing.T) {
 	s.control(t, `{"load": 0.8, "capacity": 400, "backend": "up"}`)
-	s.awaitResolved(t,
+	s.await(t, resolved,
 		alert("ThrottleHighPriorityShedding"),
 		alert("ThrottleSheddingSevere"),
 		alert("ThrottleSheddingSustained"),
@@ -201,20 +183,17 @@ func (s *stack) outage(t *testing.T) {
 	s.control(t, `{"load": 4, "backend": "down"}`)
 	down := alert("ThrottleBackendDown", "severity", "critical")
 	shedding, severe := alert("ThrottleHighPriorityShedding"), alert("ThrottleSheddingSevere")
-	s.awaitFiring(t, down, shedding, severe)
+	s.await(t, firing, down, shedding, severe)
 	s.awaitPrinted(t, "firing: ThrottleBackendDown (critical) shop-backend")
 	s.awaitInhibited(t, down, shedding)
 	s.awaitInhibited(t, down, severe)
-	program.Eventually(t, "all other alerts about the throttle are inhibited", func() string {
-		all := s.alertmanagerAlerts(t)
-		var loud []string
-		for _, a := range all {
-			if contains(a.Labels, alert("ThrottleBackendDown")) || !contains(a.Labels, aboutStorefront()) || a.Status.State == "suppressed" {
-				continue
+	program.Eventually(t, "all other alerts about the throttle are inhibited", func() (loud string) {
+		for _, a := range s.alertmanagerAlerts(t) {
+			if contains(a.Labels, alert(a.Labels["alertname"])) && a.Labels["alertname"] != "ThrottleBackendDown" && a.Status.State != "suppressed" {
+				loud += fmt.Sprintf("%v is %s; ", a.Labels, a.Status.State)
 			}
-			loud = append(loud, fmt.Sprintf("%v is %s", a.Labels, a.Status.State))
 		}
-		return strings.Join(loud, "; ")
+		return loud
 	})
 	for _, a := range s.alertmanagerAlerts(t) {
 		if a.Labels["throttle_name"] == "" && a.Labels["throttle_bucket_name"] == "" && len(a.Status.InhibitedBy) > 0 {
@@ -248,7 +227,7 @@ func alertWith(all []alarm, labels map[string]string) alarm {
 
 func (s *stack) recovery(t *testing.T) {
 	s.control(t, `{"load": 0.8, "backend": "up"}`)
-	s.awaitResolved(t, alert("ThrottleBackendDown"), alert("ThrottleSheddingSevere"))
+	s.await(t, resolved, alert("ThrottleBackendDown"), alert("ThrottleSheddingSevere"))
 	s.awaitPrinted(t, "resolved: ThrottleBackendDown (critical) shop-backend")
 	s.showsCalm(t)
 }
@@ -256,7 +235,7 @@ func (s *stack) recovery(t *testing.T) {
 func (s *stack) loss(t *testing.T) {
 	s.instances[1].server.CloseClientConnections()
 	s.instances[1].server.Close()
-	s.awaitFiring(t, alertOfFixture("ThrottleTargetDown", "instance", otherInstance, "cluster", classicCluster))
+	s.await(t, firing, alertOfFixture("ThrottleTargetDown", "instance", otherInstance, "cluster", classicCluster))
 	s.awaitPrinted(t, "firing: ThrottleTargetDown")
 }
 
