@@ -157,16 +157,3 @@ func TestMarks(t *testing.T) {
 		equal(t, name+": error of Do", th.Do(t.Context(), throttle.High, returns(marked)), wrapped)
 	}
 }
-
-// The calls of ModeShadow that would have been shed are not in the window, nor in the total.
-func TestOverloaded_shadow(t *testing.T) {
-	var w witness
-	th := shedding(t, throttle.Config{Hooks: w.hooks()})
-	setMode(t, th, throttle.ModeShadow)
-	before := tier(th, throttle.High).Overloaded
-	w.tear()
-	times(1, th, throttle.High, throttle.MarkOverloaded(errPlain))
-	equal(t, "shadow", w.finished[0].Shadow, true)
-	equal(t, "Overloaded of the event", w.finished[0].Overloaded, true)
-	equal(t, "overloaded", tier(th, throttle.High).Overloaded, before)
-}
