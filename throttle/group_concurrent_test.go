@@ -20,11 +20,9 @@ func TestManyGoroutinesShareAGroup(t *testing.T) {
 	parallel(64, func(i int) {
 		dice := rand.New(rand.NewPCG(uint64(i), 64))
 		for range sized(100, 30) {
-			th, err := g.Get(fmt.Sprint("host-", dice.IntN(2000)))
-			if err != nil {
-				t.Errorf("Get: got error %v want nil", err)
-				return
-			}
+			key := fmt.Sprint("host-", dice.IntN(2000))
+			th := member(t, g, key)
+			equal(t, "Key", th.Key(), key)
 			equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
 			if n := g.Len(); n > 100 {
 				t.Errorf("Len: got %d want at most 100", n)

@@ -34,30 +34,6 @@ func want(t *testing.T, when string, s *Settings[pair, patch], now, code pair) {
 	}
 }
 
-// TestSettings_sources are in force in their order until they end, and the code's changes are not lost meanwhile.
-func TestSettings_sources(t *testing.T) {
-	s := newPair(1, 2)
-	check := func(when string, err error, now, code pair) {
-		t.Helper()
-		if err != nil {
-			t.Errorf("%s: %v", when, err)
-		}
-		want(t, when, s, now, code)
-	}
-	check("tuned", s.Tune(patch{a: new(3)}), pair{3, 2}, pair{3, 2})
-	check("the second source", s.Override(2, patch{a: new(7)}), pair{7, 2}, pair{3, 2})
-	check("tuned below", s.Tune(patch{a: new(4), b: new(5)}), pair{7, 5}, pair{4, 5})
-	check("the first source", s.Override(1, patch{a: new(6), b: new(6)}), pair{7, 6}, pair{4, 5})
-	check("the third source", s.Override(3, patch{b: new(0)}), pair{7, 0}, pair{4, 5})
-	check("set below", s.Set(pair{8, 9}), pair{7, 0}, pair{8, 9})
-	if u, err := s.State().With(pair{1, 1}); err != nil || u != (pair{7, 0}) {
-		t.Errorf("With: got %v, %v", u, err)
-	}
-	check("the second ended", s.Override(2, patch{}), pair{6, 0}, pair{8, 9})
-	check("the third ended", s.Override(3, patch{}), pair{6, 6}, pair{8, 9})
-	check("all ended", s.Override(1, patch{}), pair{8, 9}, pair{8, 9})
-}
-
 // TestSettings_refusesInvalid values and sources, and changes nothing.
 func TestSettings_refusesInvalid(t *testing.T) {
 	s, negative := newPair(1, 2), patch{b: new(-1)}
