@@ -127,6 +127,8 @@ func TestNew_validates(t *testing.T) {
 		Priorities: -1, Ratio: nan, MinimumRate: -1, Window: -1, Policy: 9, TargetRejection: 2, Mode: 9,
 		Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }},
 	}
+	long := config{Name: strings.Repeat("a", 300)}.Validate()
+	equal(t, "a long name is cut", strings.Contains(fmt.Sprint(long), ` is "`+strings.Repeat("a", 64)+`"... (300 bytes): `), true)
 	_, err := throttle.New(all)
 	equal(t, "lines for eight fields", strings.Count(fmt.Sprint(err), "throttle: Config."), 8)
 	equal(t, "error of Validate", fmt.Sprint(all.Validate()), fmt.Sprint(err))

@@ -28,18 +28,3 @@ func TestOneOfEachKindIsToldInAWhile(t *testing.T) {
 		}
 	}
 }
-
-func TestWhatIsForgottenIsToldAtOnceAndTakesNoRoom(t *testing.T) {
-	var k Every[int]
-	for range 3 {
-		_, _ = k.Allow(7, time.Unix(0, 0), time.Minute)
-	}
-	k.Forget(7)
-	k.Forget(8)
-	if got := len(k.kinds); got != 0 {
-		t.Errorf("kinds kept: got %d want 0", got)
-	}
-	if missed, ok := k.Allow(7, time.Unix(1, 0), time.Minute); missed != 0 || !ok {
-		t.Errorf("after Forget: got %d, %v want 0, true", missed, ok)
-	}
-}
