@@ -80,6 +80,7 @@ func TestRejectionProbability(t *testing.T) {
 		want := adaptive.Counts{Accepted: uint64(tt.accepted), Rejected: uint64(tt.refused), Shed: uint64(tt.throttled)}
 		equal(t, tt.name+": window", th.Stats().Window, want)
 		equal(t, tt.name+": total", th.Stats().Total, want)
+		equal(t, tt.name+": requests", want.Requests(), uint64(tt.accepted+tt.refused+tt.throttled))
 	}
 }
 
