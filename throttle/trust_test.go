@@ -13,11 +13,6 @@ func knows(trusted bool) func(context.Context) bool {
 	return func(context.Context) bool { return trusted }
 }
 
-func TestTrust_noPeer(t *testing.T) {
-	trust := throttle.Trust{Default: throttle.Low}
-	equal(t, "Accept", trust.Accept(t.Context(), "high"), throttle.Low)
-}
-
 func TestTrust_PeerSeesTheContext(t *testing.T) {
 	type key struct{}
 	trust := throttle.Trust{

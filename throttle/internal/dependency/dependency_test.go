@@ -11,17 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
-func TestReport(t *testing.T) {
-	err := errors.New("unavailable")
-	dependency.Report(t.Context(), err) // to no server
-	outer := &dependency.Request{Context: t.Context()}
-	inner := &dependency.Request{Context: context.WithValue(t.Context(), dependency.Key{}, outer)}
-	dependency.Report(context.WithValue(inner.Context, dependency.Key{}, inner), err)
-	if !inner.Failed() || !outer.Failed() {
-		t.Errorf("got failures of the inner server %t and the outer one %t want both", inner.Failed(), outer.Failed())
-	}
-}
-
 func TestRepeat(t *testing.T) {
 	for err, want := range map[error]throttle.Fault{
 		faults.Unavailable(0): throttle.FaultAvailability, faults.ResourceExhausted(): throttle.FaultQuota,
