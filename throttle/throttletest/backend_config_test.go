@@ -59,37 +59,3 @@ func TestNewBackend_validates(t *testing.T) {
 		t.Errorf("every field is invalid: got %v, want three lines", err)
 	}
 }
-
-// FuzzBackend: NewBackend returns an error, or a backend that never serves more than it can.
-func FuzzBackend(f *testing.F) {
-	f.Add(0.0, 0.0, int64(time.Second))
-	f.Add(100.0, 0.1, int64(time.Millisecond))
-	f.Add(1e9, 1.0, int64(1))
-	f.Add(0.001, 1e-300, int64(time.Hour))
-	f.Add(math.NaN(), math.Inf(1), int64(-1))
-	f.Fuzz(func(t *testing.T, capacity, cost float64, step int64) {
-		clock := throttletest.NewClock(time.Unix(0, 0))
-		b, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, RejectionCost: cost, Now: clock.Now})
-		if err != nil {
-			if b != nil {
-				t.Fatal("both a backend and an error")
-			}
-			return
-		}
-		latest, past := clock.Now(), clock.Now()
-		for i := range 100 {
-			clock.Advance(time.Duration(step) * time.Duration(i%3-1) % time.Hour)
-			if now := clock.Now(); now.After(latest) {
-				latest = now
-			}
-			_ = b.Call(t.Context())
-		}
-		got := b.Stats()
-		if got.Calls() != 100 {
-			t.Fatalf("%+v after 100 calls", got)
-		}
-		if most := latest.Sub(past).Seconds()*capacity + max(1, capacity/10) + 1e-6; capacity > 0 && float64(got.Served) > most {
-			t.Fatalf("%d calls served, at most %v could be", got.Served, most)
-		}
-	})
-}

@@ -187,17 +187,3 @@ func TestShared(t *testing.T) {
 		t.Errorf("got %d runnable goroutines, %d processors, %v turns", runnable, processors, turns)
 	}
 }
-
-// BenchmarkTick is what the process does every 10 ms while calls come: 10 us are a tenth of a percent.
-func BenchmarkTick(b *testing.B) {
-	var s scheduler
-	if missing := s.open(); missing != "" {
-		b.Skip(missing)
-	}
-	p, at := New(s.read), time.Duration(0)
-	p.Demand(30*time.Millisecond, false)
-	for b.Loop() {
-		at += tick
-		p.tick(at)
-	}
-}
