@@ -150,7 +150,11 @@ func TestSeriesOfThePage(t *testing.T) {
 func TestEndingsOfThePage(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
-	for _, err := range append(errorsOfEveryFault(), nil) {
+	for _, err := range []error{ // of every fault
+		faults.Unavailable(0), faults.ResourceExhausted(), faults.Unauthenticated, faults.PermissionDenied, faults.Bad(), faults.Aborted(),
+		faults.NotFound, faults.FailedPrecondition(), faults.Unimplemented, context.DeadlineExceeded, context.Canceled,
+		throttle.ErrShed, throttle.ErrPanicked, errPlain, nil,
+	} {
 		if errors.Is(err, throttle.ErrPanicked) { // which is no error that a function returns
 			_ = survive(func() { _ = th.Do(t.Context(), throttle.High, func(context.Context) error { panic("boom") }) })
 			continue

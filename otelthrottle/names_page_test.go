@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -82,7 +84,8 @@ func keysOf[P any](points []P, attributes func(P) attribute.Set) []string {
 // TestMetricsPage has everything reported that can be, and compares it with the table in docs/metrics.md. Dashboards, alerts and
 // users' queries rely on every word of it. With SPILLWAY_WRITE_METRICS it writes the table.
 func TestMetricsPage(t *testing.T) {
-	l, e := newScrapedLab(t, setup{options: everything()})
+	everything := append(detailed(), otelthrottle.WithProcess(throttle.ProcessorStats{Processors: 1}), otelthrottle.WithObjective(0.9995, time.Second))
+	l, e := newScrapedLab(t, setup{options: everything})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	families := map[string]string{} // by their help
 	for _, m := range regexp.MustCompile(`(?m)^# HELP (\S+) (.*)$`).FindAllStringSubmatch(e.scrape(t, ""), -1) {

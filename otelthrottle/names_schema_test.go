@@ -41,7 +41,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	}
 	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", Mode: throttle.ModeShadow})
 	disable(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
-	admit(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
+	equal(t, "CanExecute in ModeShadow", dryRun.CanExecute(t.Context(), breaker.Key{Tenant: "acme", ID: "a"}), nil)
 	for name, err := range map[string]error{"geocoder": nil, "partner": errPlain} { // of the store
 		take(t.Context(), t, l.limiter(t, bucket.Config{Name: name, Store: newDoubtfulStore(err)}), 1)
 	}

@@ -178,13 +178,8 @@ func (l *lab) read(t testing.TB) snapshot {
 
 func read(t testing.TB, reader sdkmetric.Reader) snapshot {
 	t.Helper()
-	return snapshotOf(t, collect(t, reader))
-}
-
-func snapshotOf(t testing.TB, metrics []metricdata.Metrics) snapshot {
-	t.Helper()
 	s := snapshot{}
-	for key, value := range otelthrottle.SeriesOf(t, metrics) {
+	for key, value := range otelthrottle.SeriesOf(t, collect(t, reader)) {
 		switch value := value.(type) {
 		case int64:
 			s[key] = float64(value)
@@ -249,14 +244,5 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: got %v want %v", what, got, want)
-	}
-}
-
-// errorsOfEveryFault returns an error of each kind, in the order of throttle.Fault.
-func errorsOfEveryFault() []error {
-	return []error{
-		faults.Unavailable(0), faults.ResourceExhausted(), faults.Unauthenticated, faults.PermissionDenied, faults.Bad(), faults.Aborted(),
-		faults.NotFound, faults.FailedPrecondition(), faults.Unimplemented, context.DeadlineExceeded, context.Canceled,
-		throttle.ErrShed, throttle.ErrPanicked, errPlain,
 	}
 }

@@ -15,11 +15,6 @@ func accepted(p throttle.Priority) string {
 		"throttle.decision", "admitted", "throttle.outcome", "accepted")
 }
 
-// present names a series that has only the throttle's name, db, and a priority.
-func present(metric string, p throttle.Priority) string {
-	return series(metric, "throttle.name", "db", "throttle.priority", p.String())
-}
-
 // TestCallInFlightAtCloseCounts ends calls after their throttle was closed, with and without another of the name.
 func TestCallInFlightAtCloseCounts(t *testing.T) {
 	for _, last := range []bool{false, true} {
@@ -42,7 +37,7 @@ func TestCallInFlightAtCloseCounts(t *testing.T) {
 				l.read(t).of(semconv.MetricCalls).want(t, snapshot{})
 				keeper = throttle.Must(throttle.New(hooks))
 			} else {
-				equal(t, "active is of open throttles", before[present(semconv.MetricCallActive, throttle.High)], 0)
+				equal(t, "active is of open throttles", before[series(semconv.MetricCallActive, "throttle.name", "db", "throttle.priority", "high")], 0)
 			}
 			for range 2 {
 				got := l.read(t)

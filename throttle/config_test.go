@@ -171,13 +171,7 @@ func FuzzNew(f *testing.F) {
 			outcome := []error{nil, errBusy, context.Canceled, errPlain}[dice.IntN(4)]
 			times(1+dice.IntN(20), th, throttle.Priority(dice.IntN(256)-128), outcome)
 		}
-		for _, p := range th.Stats().Priorities {
-			for _, probability := range []float64{p.Probability, th.RejectionProbability(p.Priority)} {
-				if !(probability >= 0 && probability < 1) {
-					t.Errorf("probability of %v: got %v want 0 <= P < 1", p.Priority, probability)
-				}
-			}
-			equal(t, "in flight", p.InFlight, 0)
-		}
+		checkSane(t, th)
+		equal(t, "in flight", inFlight(th), 0)
 	})
 }

@@ -46,7 +46,7 @@ func TestSREFormula(t *testing.T) {
 			"a tier rejected at half the rate is charged in part",
 			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)},
 			2, 60,
-			[]float64{999. / 1059, charged(999, 400+599, 599, square(1.25*(400.1/1000)/(999.1/1000)))},
+			[]float64{999. / 1059, charged(999, 400+599, 599, math.Pow(1.25*(400.1/1000)/(999.1/1000), 2))},
 		},
 	}
 	for _, c := range cases {

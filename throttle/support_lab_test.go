@@ -100,8 +100,6 @@ func wantNear(t testing.TB, what string, got, want float64) {
 	}
 }
 
-func square(x float64) float64 { return x * x }
-
 // run plays loads against the lab's throttle for as long as told.
 func (l *lab) run(length time.Duration, loads ...*load) {
 	begin := l.now

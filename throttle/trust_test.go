@@ -8,11 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// knows returns a Trust.Peer that trusts every sender or none.
-func knows(trusted bool) func(context.Context) bool {
-	return func(context.Context) bool { return trusted }
-}
-
 func TestTrust_PeerSeesTheContext(t *testing.T) {
 	type key struct{}
 	trust := throttle.Trust{
@@ -37,7 +32,8 @@ func FuzzTrust(f *testing.F) {
 	}
 	f.Add("high", true, int8(-1), int8(127))
 	f.Fuzz(func(t *testing.T, word string, trusted bool, ceiling, def int8) {
-		trust := throttle.Trust{Peer: knows(trusted), Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
+		knows := func(context.Context) bool { return trusted }
+		trust := throttle.Trust{Peer: knows, Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
 		want, _ := throttle.ClampPriority(trust.Default, throttle.MaxPriorities)
 		if def == 0 {
 			want = throttle.Medium
