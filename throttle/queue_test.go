@@ -7,18 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/late"
-	"github.com/spillway-go/spillway/throttle/internal/window"
 )
-
-// TestTiered_queueTop: High was refused while the queue was too long. The formula would shed for that, the length does not.
-func TestTiered_queueTop(t *testing.T) {
-	span, recent := []window.Counts{tier(60, 240, 0)}, []window.Counts{tier(40, 0, 0)}
-	estimates := make([]estimate, 1)
-	for found, want := range map[bool]float64{false: 180. / 310, true: 0} {
-		tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{2, 0.1, 10, queue{late: true, found: found, length: 0.2}, false}, estimates)
-		wantNear(t, fmt.Sprint("found: ", found), estimates[0].probability, want)
-	}
-}
 
 func TestSmoothed(t *testing.T) {
 	var s smoothed

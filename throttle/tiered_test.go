@@ -19,15 +19,6 @@ func tieredAll(span, recent []window.Counts, s *stance, k, target, padding float
 	return estimates
 }
 
-// TestTiered_slow counts all rejections of the window if late calls are among them.
-func TestTiered_slow(t *testing.T) {
-	span, recent := []window.Counts{tier(50, 50, 0), tier(50, 50, 100)}, []window.Counts{tier(10, 0, 0), tier(10, 0, 60)}
-	estimates := make([]estimate, 2)
-	tiered(&window.Reading{Span: span, Recent: recent}, alarmed, &terms{k: 2, target: 0.1, padding: 10, queue: queue{late: true}}, estimates)
-	supply := max(0.9, 1-0.05*(100./11-1)) * math.Pow(20, 0.5) * math.Pow(100./300*80, 0.4) * math.Pow(0.2*80, 0.1)
-	wantNear(t, "probability", estimates[1].probability, (80-supply)/(70+2./64))
-}
-
 // TestTiered_spares: while tenants below their share are spared, a backend that says that it is full gets fewer calls.
 func TestTiered_spares(t *testing.T) {
 	of := func(full uint64, spares bool) float64 {
@@ -173,21 +164,6 @@ func TestTieredProperties(t *testing.T) {
 	}
 	if shedding == 0 {
 		t.Error("nothing was ever shed")
-	}
-}
-
-func TestTieredShedsNothingWhileEverythingIsAccepted(t *testing.T) {
-	dice := rand.New(rand.NewPCG(3, 2))
-	for range sized(5000, 2000) {
-		span, recent := anyHistory(dice)
-		for i := range span {
-			span[i].Rejected, span[i].Shed, recent[i].Rejected, recent[i].Shed = 0, 0, 0, 0
-		}
-		for p, v := range tieredAll(span, recent, anyStance(dice), math.Nextafter(1, 2)+dice.Float64(), 0.1, 10) {
-			if v.probability != 0 {
-				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
-			}
-		}
 	}
 }
 

@@ -169,47 +169,6 @@ func TestState_lies(t *testing.T) {
 	}
 }
 
-// TestState_manyClients has 1000 clients with two calls a second each, for a server that serves a fifth of
-// them. Each receives little, and all together settle.
-func TestState_manyClients(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 1))
-	clients := make([]*model, 1000)
-	for i := range clients {
-		clients[i] = newModel(1, 0, 0)
-		clients[i].lasting = New(dice.Float64()).lasting
-	}
-	const capacity = 4.0 // per tick
-	smoothed, sent, offered := 20.0, 0, 0
-	for now := tick; now < 40*time.Second; now += tick {
-		share := max(0, 1-capacity/smoothed)
-		arrived := 0
-		for range 20 {
-			m := clients[dice.IntN(len(clients))]
-			m.now = now
-			m.fade()
-			if now > 20*time.Second {
-				offered++
-			}
-			if dice.Float64() < m.Probability(now)[0] {
-				continue
-			}
-			arrived++
-			m.counts[0].Answers++
-			if dice.Float64() < share {
-				m.counts[0].Full++
-			}
-			m.receive(share)
-		}
-		smoothed += (float64(arrived) - smoothed) * 0.1
-		if now > 20*time.Second {
-			sent += arrived
-		}
-	}
-	if reached := float64(sent) / float64(offered); reached < 0.2 || reached > 0.5 {
-		t.Errorf("%.2f of the calls reached the server, want little more than the 0.2 that it serves", reached)
-	}
-}
-
 // TestState_silence wants that a report fades if no other one comes.
 func TestState_silence(t *testing.T) {
 	m := newModel(10, 0, 0)
@@ -245,30 +204,6 @@ func TestState_rareReports(t *testing.T) {
 	before := m.Probability(m.now)[0]
 	if soon, late := m.Probability(m.now + 4*time.Second)[0], m.Probability(m.now + longestLasting)[0]; soon < 0.9*before || late != 0 {
 		t.Errorf("got %.2f, after 4 s %.2f, after 8 s %.2f", before, soon, late)
-	}
-}
-
-// TestState_answers has a calm replica that sends one report for some answers.
-func TestState_answers(t *testing.T) {
-	for answers, want := range map[int]int{-1: 1, 0: 1, 8: 8, 16: 16, math.MaxInt: 16} {
-		one, many := newModel(1, 0, 0), newModel(1, 0, 0)
-		for range 1000 {
-			for _, m := range []*model{one, many} {
-				m.now += tick
-				m.counts[0].Answers += 100
-				m.counts[0].Full += 90
-				m.Add(true, &[MaxPriorities]float64{0.9}, 100, m.now)
-			}
-			one.Add(false, nil, answers, one.now)
-			for range want {
-				many.Add(false, nil, 1, many.now)
-			}
-			one.fade()
-			many.fade()
-		}
-		if a, b := one.Probability(one.now), many.Probability(many.now); a != b {
-			t.Errorf("%d answers: got %v, want that of %d reports: %v", answers, a, want, b)
-		}
 	}
 }
 

@@ -43,16 +43,6 @@ func TestAnEventIsForgottenWithoutPolling(t *testing.T) {
 	}
 }
 
-func TestTimeRunningBackwardsIsIgnored(t *testing.T) {
-	w := newWindow(time.Minute, 120)
-	count(w, 10*time.Minute, 0, 0, 0)
-	for _, now := range []time.Duration{9*time.Minute + 59*time.Second, 9 * time.Minute, 8*time.Minute + time.Second} {
-		count(w, now, 0, 0, 0)
-	}
-	equal(t, "events", sumAt(w, 10*time.Minute, 1)[0].Accepted, 4)
-	equal(t, "events a window later", sumAt(w, 11*time.Minute+500*time.Millisecond, 1)[0].Accepted, 0)
-}
-
 func TestTimeGoesOnFromWhereAClockHasJumpedBackTo(t *testing.T) {
 	const start = 1000 * time.Hour
 	for _, back := range []time.Duration{3 * time.Minute, time.Hour, start, 10 * start, start + 1<<62} {
