@@ -217,17 +217,6 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 	}
 }
 
-// TestAPriorityPutIntoTheContextByStartedIsForCallsInside: the call itself has been decided about.
-func TestAPriorityPutIntoTheContextByStartedIsForCallsInside(t *testing.T) {
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-		return throttle.WithPriority(ctx, throttle.Low)
-	}}})
-	err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return th.Do(ctx, throttle.High, succeed) })
-	equal(t, "Do", err, nil)
-	wantAdmitted(t, th, throttle.High, 1, throttle.Accepted, throttle.FaultNone)
-	wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
-}
-
 func TestEventsAsText(t *testing.T) {
 	th := build(t, throttle.Config{Name: "orders"})
 	for want, e := range map[string]fmt.Stringer{

@@ -78,9 +78,11 @@ type logged struct {
 	logbook
 }
 
-func newLogged(t testing.TB, mode throttle.Mode) *logged {
+// newLogged returns one that is called orders, with the policy SRE and a die. LogHooks is behind the hooks of c.
+func newLogged(t testing.TB, c throttle.Config) *logged {
 	l := &logged{}
-	l.Throttle = build(t, throttle.Config{Name: "orders", Mode: mode, Rand: l.throw, Hooks: throttle.LogHooks(slog.New(&l.logbook))})
+	c.Name, c.Rand, c.Hooks = "orders", l.throw, throttle.JoinHooks(c.Hooks, throttle.LogHooks(slog.New(&l.logbook)))
+	l.Throttle = build(t, c)
 	return l
 }
 
@@ -126,7 +128,7 @@ func stopped(mode throttle.Mode, p throttle.Priority, after time.Duration, shed 
 func TestLogHooks_story(t *testing.T) {
 	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow} {
 		synctest.Test(t, func(t *testing.T) {
-			l, p := newLogged(t, mode), throttle.Medium
+			l, p := newLogged(t, throttle.Config{Mode: mode}), throttle.Medium
 			rejectMany(t, l.Throttle, p, 60)
 			l.wantLines(t) // nothing has been shed yet
 
@@ -168,7 +170,7 @@ func TestLogHooks_story(t *testing.T) {
 // TestLogHooks_priorities has a story of two priorities. One ends with the recovery, and the other with Close.
 func TestLogHooks_priorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, mode := newLogged(t, throttle.ModeEnforce), throttle.ModeEnforce
+		l, mode := newLogged(t, throttle.Config{}), throttle.ModeEnforce
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		rejectMany(t, l.Throttle, throttle.Low, 60)
 		l.shed(t, throttle.Low, 2)
@@ -223,7 +225,7 @@ func TestLogHooks_modeChanges(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v to %v, %d", c.first, c.then, c.shed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, p := newLogged(t, c.first), throttle.High
+				l, p := newLogged(t, throttle.Config{Mode: c.first}), throttle.High
 				rejectMany(t, l.Throttle, p, 60)
 				l.shed(t, p, 2)
 				l.wantLines(t, started(c.first, p, 0.5))
@@ -261,12 +263,9 @@ func TestLogHooks_late(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var looks atomic.Int64
-				l := &logged{}
-				first := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { meanwhile(e.Throttle) }}
-				l.Throttle = build(t, throttle.Config{
-					Name: "orders", Rand: l.throw,
+				l := newLogged(t, throttle.Config{
 					Now:   func() time.Time { looks.Add(1); return time.Now() },
-					Hooks: throttle.JoinHooks(first, throttle.LogHooks(slog.New(&l.logbook))),
+					Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { meanwhile(e.Throttle) }},
 				})
 				rejectMany(t, l.Throttle, throttle.High, 60)
 				l.shed(t, throttle.High, 1)
@@ -283,10 +282,7 @@ func TestLogHooks_late(t *testing.T) {
 // all the time. The probability is 0 between two refusals.
 func TestLogHooks_gate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &logged{}
-		l.Throttle = build(t, throttle.Config{
-			Name: "orders", Policy: throttle.Tiered, Slow: 100 * time.Millisecond, Hooks: throttle.LogHooks(slog.New(&l.logbook)),
-		})
+		l := newLogged(t, throttle.Config{Slow: 100 * time.Millisecond})
 		for range 6000 { // a minute
 			time.Sleep(10 * time.Millisecond)
 			if call, err := l.Admit(t.Context(), throttle.High); err == nil {
@@ -307,12 +303,8 @@ func TestLogHooks_gate(t *testing.T) {
 // each time it looks whether the shedding has stopped.
 func TestLogHooks_timer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &logged{}
 		var readings atomic.Int64
-		l.Throttle = build(t, throttle.Config{
-			Rand: l.throw, Hooks: throttle.LogHooks(slog.New(&l.logbook)),
-			Now: func() time.Time { readings.Add(1); return time.Now() },
-		})
+		l := newLogged(t, throttle.Config{Now: func() time.Time { readings.Add(1); return time.Now() }})
 		looks := func(d time.Duration) int {
 			readings.Store(0)
 			time.Sleep(d)
@@ -349,7 +341,7 @@ func TestLogHooks_defaultLogger(t *testing.T) {
 // is told to its end.
 func TestLogHooks_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
+		l := newLogged(t, throttle.Config{})
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.each = func(context.Context) { panic("disk full") }
 		equal(t, "panic of the call that starts the story", survive(func() { l.shed(t, throttle.High, 1) }), any("disk full"))
@@ -369,7 +361,7 @@ func TestLogHooks_panic(t *testing.T) {
 // TestLogHooks_handler may call the throttle, although that call is shed, and gets the context of the call that begins
 // a story, from which it may take the trace's ID.
 func TestLogHooks_handler(t *testing.T) {
-	l, shed := newLogged(t, throttle.ModeEnforce), 0
+	l, shed := newLogged(t, throttle.Config{}), 0
 	var marks []any
 	l.each = func(ctx context.Context) {
 		marks = append(marks, markOf(ctx))
@@ -391,7 +383,7 @@ func TestLogHooks_handler(t *testing.T) {
 // TestLogHooks_parallel, for the race detector, and because each of them could take itself for the first.
 func TestLogHooks_parallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.ModeEnforce)
+		l := newLogged(t, throttle.Config{})
 		rejectMany(t, l.Throttle, throttle.High, 600)
 		l.sheds.Store(true)
 		parallel(64, func(i int) {
