@@ -54,18 +54,17 @@ func (w *watched) want(t *testing.T, alerts string, background float64) {
 // TestMonitor_begin begins an alert after a quiet time with 10 % of errors.
 func TestMonitor_begin(t *testing.T) {
 	for name, c := range map[string]struct {
-		ratio, rate, failing float64
-		background           float64
-		want                 string
+		rate, failing, background float64
+		want                      string
 	}{
-		"more calls are made":              {2, 110, 0.1, 0.1, ""},
-		"a few more calls are rejected":    {2, 110, 0.3, 0.26, "trial none"},
-		"more calls are made and rejected": {2, 150, 0.3, 0.22, "trial none"},
-		"much more":                        {2, 300, 0.6, 0.1, "ratio"},
-		"most calls are rejected":          {2, 100, 0.7, 0.1, "ratio"},
+		"more calls are made":              {110, 0.1, 0.1, ""},
+		"a few more calls are rejected":    {110, 0.3, 0.26, "trial none"},
+		"more calls are made and rejected": {150, 0.3, 0.22, "trial none"},
+		"much more":                        {300, 0.6, 0.1, "ratio"},
+		"most calls are rejected":          {100, 0.7, 0.1, "ratio"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWatched(t, Config{Ratio: c.ratio})
+			w := newWatched(t, Config{})
 			w.play(90*time.Second, 100, 0.1)
 			w.play(8*time.Second, c.rate, c.failing)
 			w.want(t, c.want, c.background)

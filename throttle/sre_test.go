@@ -16,45 +16,31 @@ func judgeAll(tiers []window.Counts, k, padding float64) []estimate {
 }
 
 func TestSREFormula(t *testing.T) {
-	cases := []struct {
-		name  string
+	for name, c := range map[string]struct {
 		tiers []window.Counts
-		k     float64
-		pad   float64
 		want  []float64
 	}{
-		{"sheds are requests", []window.Counts{tier(50, 30, 30)}, 2, 60, []float64{10. / 170}},
-		{
-			"a tier that shares the fate is charged for those above", // equal rates: in full
+		"sheds are requests": {[]window.Counts{tier(50, 30, 30)}, []float64{10. / 170}},
+		"a tier that shares the fate is charged for those above": { // equal rates: in full
 			[]window.Counts{tier(10, 90, 100), tier(10, 90, 0)},
-			2, 60,
 			[]float64{180. / 260, (100. + 190 - 20) / (100 + 190 + 60)},
 		},
-		{
-			"a tier that the backend does not reject answers for nobody",
+		"a tier that the backend does not reject answers for nobody": {
 			[]window.Counts{tier(0, 4000, 0), tier(10, 0, 0), tier(0, 0, 0)},
-			2, 60,
 			[]float64{4000. / 4060, 0, 0},
 		},
-		{
-			"nor does one whose own rejections are forgotten",
+		"nor does one whose own rejections are forgotten": {
 			[]window.Counts{tier(0, 4000, 0), tier(0, 0, 100)},
-			2, 60,
 			[]float64{4000. / 4060, 100. / 160},
 		},
-		{
-			"a tier rejected at half the rate is charged in part",
+		"a tier rejected at half the rate is charged in part": {
 			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)},
-			2, 60,
 			[]float64{999. / 1059, charged(999, 400+599, 599, math.Pow(1.25*(400.1/1000)/(999.1/1000), 2))},
 		},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			for p, got := range judgeAll(c.tiers, c.k, c.pad) {
-				wantNear(t, fmt.Sprint("tier ", p), got.probability, c.want[p])
-			}
-		})
+	} {
+		for p, got := range judgeAll(c.tiers, 2, 60) {
+			wantNear(t, fmt.Sprint(name, ": tier ", p), got.probability, c.want[p])
+		}
 	}
 }
 
