@@ -293,7 +293,9 @@ func (s *State) forget() {
 }
 
 // lasts returns how long a report counts now: longer if reports are rare.
-func (s *State) lasts() time.Duration { return min(max(s.lasting, lastingReports*s.gap), longestLasting) }
+func (s *State) lasts() time.Duration {
+	return min(max(s.lasting, lastingReports*s.gap), longestLasting)
+}
 
 // Forget forgets what was received of an overload.
 func (s *State) Forget() {
