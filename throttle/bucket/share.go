@@ -127,7 +127,11 @@ func shareOf(l Limit, n float64) Limit {
 	l.Capacity = max(1, min(l.Capacity, int64(float64(l.Capacity)/n)))
 	if l.Algorithm == Continuous {
 		interval := min(float64(l.Interval())*n, float64(refill.MaxPeriod))
-		l.Refill, l.Period = 1, max(refill.MinPeriod, time.Duration(interval))
+		l.Refill = 1
+		if interval < float64(refill.MinPeriod) { // as the interval of a high rate, such as one of bytes
+			l.Refill = int64(refill.MinPeriod)
+		}
+		l.Period = time.Duration(interval * float64(l.Refill))
 	}
 	return l.WithDefaults()
 }

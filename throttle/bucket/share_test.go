@@ -117,6 +117,24 @@ func TestLocalShare_LongPeriod(t *testing.T) {
 	})
 }
 
+// TestLocalShare_HighRate wants the share of a limit of bytes to come back at its part of the rate.
+func TestLocalShare_HighRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			limit    bucket.Limit
+			replicas int
+		}{{bucket.PerSecond(100e6), 4}, {bucket.PerSecond(1e9), 5}, {bucket.PerSecond(2e6), 2}, {bucket.PerSecond(2e6), 4}} {
+			l := limiter(t, bucket.Config{Store: newFailing(), Limit: c.limit, Replicas: c.replicas})
+			share := c.limit.Capacity / int64(c.replicas)
+			must(t, l.Take(t.Context(), "k", share))
+			time.Sleep(500 * time.Millisecond)
+			d, err := l.Peek(t.Context(), "k")
+			must(t, err)
+			equals(t, d.Remaining, share/2, "%v of %d: came back in half a second", c.limit, c.replicas)
+		}
+	})
+}
+
 // TestLocalShare_LargestLimit: a limit that stands for "no limit".
 func TestLocalShare_LargestLimit(t *testing.T) {
 	l := limiter(t, bucket.Config{
