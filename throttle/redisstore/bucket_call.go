@@ -67,6 +67,14 @@ func setErr(calls []*bucketCall, err error) {
 	}
 }
 
+// callError is contextError, and wraps ErrNotSent if no connection of the pool was free.
+func callError(ctx context.Context, err error) error {
+	if errors.Is(err, redis.ErrPoolTimeout) {
+		err = fmt.Errorf("%w: %w", bucketstore.ErrNotSent, err)
+	}
+	return contextError(ctx, err)
+}
+
 // end ends a call after the reply of its script. It returns false if the call must go on: with the text of
 // the script, or with a swap.
 func (c *bucketCall) end(ctx context.Context, swap *redis.Script) bool {
@@ -76,7 +84,7 @@ func (c *bucketCall) end(ctx context.Context, swap *redis.Script) bool {
 		return false
 	}
 	if err != nil {
-		c.err = contextError(ctx, err)
+		c.err = callError(ctx, err)
 		return true
 	}
 	reply, err := parseReply(values)

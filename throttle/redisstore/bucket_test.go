@@ -138,6 +138,16 @@ func TestBucketInvalidRequests(t *testing.T) {
 	equals(t, len(s.asked), 0, "commands")
 }
 
+// TestBucketNotSent wants a pool without a free connection not to count as a failure of Redis.
+func TestBucketNotSent(t *testing.T) {
+	full := &server{answer: func(redis.Cmder) error { return redis.ErrPoolTimeout }}
+	for name, step := range bucketSteps(newBucket(t, full)) {
+		if err := step(t.Context()); !errors.Is(err, bucketstore.ErrNotSent) || !errors.Is(err, redis.ErrPoolTimeout) {
+			t.Errorf("%s: got error %v want ErrNotSent and that of the client", name, err)
+		}
+	}
+}
+
 // TestBucketCancelable wants the setting of the client, which is off by default.
 func TestBucketCancelable(t *testing.T) {
 	for name, tt := range map[string]struct {
