@@ -14,8 +14,8 @@ import (
 // concurrently.
 //
 // A panic of Created, Closed or Shed reaches the caller. Changed, Led and Failed are about the
-// work of the manager, mostly on a goroutine of its own: a panic is counted as [HookPanicked], and
-// ends no work.
+// work of the manager, and run on a goroutine of their own: a panic, or [runtime.Goexit], is counted
+// as [HookPanicked], and ends no work.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 

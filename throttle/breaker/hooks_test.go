@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +73,37 @@ func TestAPanicOfAnotherHookIsCounted(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// TestAHookEndsItsGoroutine, which ends neither the rounds without Run nor the leadership in Run.
+func TestAHookEndsItsGoroutine(t *testing.T) {
+	goexit := breaker.Hooks{
+		Changed: func(breaker.Event) { runtime.Goexit() },
+		Led:     func(breaker.LeadEvent) { runtime.Goexit() },
+		Failed:  func(breaker.FailureEvent) { runtime.Goexit() },
+	}
+	for name, c := range map[string]breaker.Config{
+		"hooks": {Hooks: goexit}, "ForTenant": {ForTenant: func(string, breaker.Config) breaker.Config { runtime.Goexit(); return breaker.Config{} }},
+	} {
+		for _, runs := range []bool{false, true} {
+			bubble(t, fmt.Sprint(name, ", runs ", runs), func(t *testing.T) {
+				k, polled := breaker.Key{ID: "k"}, atomic.Int64{}
+				c.Poll = polls(func() results { polled.Add(1); return results{k: {Failures: 20}} })
+				m := agent(t, c)
+				defer m.Close()
+				if runs {
+					defer running(t, m)()
+				}
+				for range 10 {
+					_ = m.CanExecute(t.Context(), k)
+					time.Sleep(5*time.Second + 1)
+				}
+				if s := m.Stats(); polled.Load() < 9 || !s.Leads || s.Errors == (breaker.ErrorCounts{}) || m.Status(k).State == breaker.Closed {
+					t.Errorf("got %d rounds, leads %v, errors %v, circuit %v", polled.Load(), s.Leads, s.Errors, m.Status(k).State)
+				}
+			})
+		}
+	}
 }
 
 func TestHooks_laws(t *testing.T) {

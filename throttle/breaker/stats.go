@@ -120,8 +120,8 @@ func (m *Manager) fail(f Failure, err error) {
 	}
 }
 
-// callHook calls a hook of a background task. A panic is reported to Hooks.Failed and does not end
-// the task.
+// callHook calls a hook of a background task. A panic, or the end of its goroutine, is reported to Hooks.Failed and does not
+// end the task.
 func (m *Manager) callHook(hook func()) {
 	err := recovered(hook)
 	if err == nil {
@@ -133,9 +133,9 @@ func (m *Manager) callHook(hook func()) {
 	}
 }
 
-// recovered calls f. It returns a panic as an error.
+// recovered calls f on another goroutine, which f may end, and waits. It returns a panic as an error.
 func recovered(f func()) error {
-	_, err := remote.Run(context.Background(), func(context.Context) (struct{}, error) { f(); return struct{}{}, nil })
+	_, err := remote.Await(context.Background(), func(context.Context) (struct{}, error) { f(); return struct{}{}, nil }, nil)
 	return err
 }
 
