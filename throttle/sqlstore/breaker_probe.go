@@ -104,12 +104,17 @@ func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (grant
 	n := len(pending)
 	if b.dialect != MySQL {
 		args := b.probeArgs(pending, func(p pendingProbe) (used, granted int) { return p.want, p.want })
-		if b.dialect == SQLite {
-			// An interrupted driver may keep the file locked: see Bucket.run. The statement waits
-			// for the lock for busy_timeout at most.
-			ctx = context.WithoutCancel(ctx)
+		if b.dialect != SQLite {
+			return counts(ctx, b.db, b.sql.probe.of(n), args)
 		}
-		return counts(ctx, b.db, b.sql.probe.of(n), args)
+		conn, err := b.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		// An interrupted driver may keep the file locked: see Bucket.run. The statement waits for the
+		// lock for busy_timeout at most.
+		return counts(context.WithoutCancel(ctx), conn, b.sql.probe.of(n), args)
 	}
 	err = inTransaction(ctx, b.db, b.dialect, func(tx *sql.Tx) error {
 		none := b.probeArgs(pending, func(pendingProbe) (used, granted int) { return 0, 0 })

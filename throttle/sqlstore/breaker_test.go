@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -81,6 +82,22 @@ func TestNewPendingProbe(t *testing.T) {
 			t.Errorf("every %v: got no error", every)
 		}
 	}
+}
+
+// TestTakeProbes_NoConnection wants SQLite to wait for a connection no longer than its caller does.
+func TestTakeProbes_NoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _ := distantDB(t, 0)
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		defer throttle.Must(db.Conn(t.Context())).Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		b := throttle.Must(NewBreaker(db, SQLite, BreakerConfig{Name: "b"}))
+		if _, err := b.takeProbes(ctx, make([]pendingProbe, 1)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got error %v want DeadlineExceeded", err)
+		}
+	})
 }
 
 func TestDistinct(t *testing.T) {
