@@ -160,6 +160,8 @@ func (c *Config) validate() error {
 	e := check.Errors{Owner: "bucket: Config"}
 	e.Name("Name", c.Name)
 	e.Want(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "LocalShare, FailOpen or FailClosed")
+	memory, ok := c.Store.(*MemoryStore)
+	e.Want(!ok || memory != nil && !memory.start.IsZero(), "Store", "a nil or zero MemoryStore", "one of NewMemoryStore")
 	e.Want(check.Within(c.Replicas, 0, maxReplicas), "Replicas", c.Replicas, "1 to 1e6")
 	e.Want(check.Within(c.MaxCalls, 0, maxCalls), "MaxCalls", c.MaxCalls, "1 to 1e6")
 	if c.StoreTimeout != 0 {

@@ -42,6 +42,8 @@ func TestNew_Errors(t *testing.T) {
 		{"fixed, huge", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}}, ""},
 		{"algorithm", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: 1, Algorithm: 7}}, "Limit.Algorithm is 7"},
 		{"policy", bucket.Config{Name: "x", Limit: good, OnFailure: 9}, "Config.OnFailure is 9: want LocalShare, FailOpen or FailClosed"},
+		{"zero store", bucket.Config{Name: "x", Limit: good, Store: &bucket.MemoryStore{}}, "Config.Store is a nil or zero MemoryStore: want one of NewMemoryStore"},
+		{"nil store with a type", bucket.Config{Name: "x", Limit: good, Store: (*bucket.MemoryStore)(nil)}, "Config.Store is a nil or zero MemoryStore"},
 		{"replicas", bucket.Config{Name: "x", Limit: good, Replicas: -1}, "Config.Replicas is -1: want 1 to 1e6"},
 		{"timeout", bucket.Config{Name: "x", Limit: good, StoreTimeout: time.Hour}, "Config.StoreTimeout is 1h0m0s: want 1ms to 1m0s"},
 		{"lease", bucket.Config{Name: "x", Limit: good, Lease: -1}, "Config.Lease is -1: want 0 to 1e9, and 0 with OneByOne"},
