@@ -192,7 +192,7 @@ func (b *Bucket) takeMySQL(ctx context.Context, t takeRequest) (d bucket.Decisio
 	// 0.
 	found := bucketstore.Level{At: result - 1, Interval: t.interval, Capacity: t.Limit.Capacity}
 	next, d := found.Take(t.Limit, 0, t.Min, t.Max)
-	if result > 0 && (d.Allowed || next == found) {
+	if result > 0 && (d.Granted > 0 || next == found) {
 		return d, true, nil
 	}
 	level, now, err := b.level(ctx, t)

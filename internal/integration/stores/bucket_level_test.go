@@ -144,6 +144,21 @@ func (e *engine) neverNegative(t *testing.T) {
 	}
 }
 
+// clockWasSetBack takes from a bucket that is further ahead than its limit can have brought it. It counts as empty, and its row says so, also
+// after a request that is allowed without tokens.
+func (e *engine) clockWasSetBack(t *testing.T) {
+	b := e.buckets(t, e.dsn(t), fmt.Sprint("back ", e.last.Add(1)), "back_")
+	l := bucket.Limit{Capacity: 3, Refill: 3, Period: time.Hour}
+	for _, least := range []int64{0, 1} {
+		key := fmt.Sprint(least)
+		b.put(t, key, store.Level{At: b.now(t) + int64(5*time.Hour), Interval: int64(l.Interval()), Capacity: l.Capacity})
+		d, err := b.Take(t.Context(), store.Request{Key: key, Limit: l, Min: least, Max: 1})
+		if v := b.level(t, key); err != nil || d.Granted != 0 || v.At > b.now(t)+int64(time.Hour) {
+			t.Errorf("at least %d: got %+v, %v and then %+v, want no token, and full within an hour", least, d, err, v)
+		}
+	}
+}
+
 // explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter
 // may be of whole steps. A level of another limit leaves no trace of the time, so that all of its steps are tried.
 func explained(b leveled, r store.Request, old, next store.Level, d bucket.Decision, before, after int64) bool {
