@@ -142,7 +142,7 @@ const (
 	// SettingsInvalid means that Config.ForTenant panicked or returned settings that New would
 	// reject. The tenant gets the manager's settings.
 	SettingsInvalid
-	// HookPanicked means that the hook Changed, Led or Failed panicked.
+	// HookPanicked means that the hook Changed, Led or Failed panicked, or ended its goroutine.
 	HookPanicked
 	// NotRunning means that the store is shared and Run was never called: see [Stats].NotRunning.
 	// It is reported once, two SampleRates after the manager's first call.
