@@ -2,6 +2,7 @@ package httpthrottle_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -100,6 +103,32 @@ func TestBody_Writable(t *testing.T) {
 	}
 	equal(t, "written", duplex.String()+" "+half.String(), "out out")
 	equal(t, "half-closed", half.shut, 1)
+}
+
+// An upload may time out at its own source, or its caller may break it off late: the server has not got it yet.
+func TestBody_FailedUpload_late(t *testing.T) {
+	for name, c := range map[string]struct {
+		source error
+		cancel bool
+		want   string
+	}{
+		"times out":  {os.ErrDeadlineExceeded, false, "1 medium ignored/bad"},
+		"broken off": {errPlain, true, "1 medium ignored/canceled"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			got, _ := send(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(5 * time.Second)
+				if c.cancel {
+					cancel()
+				}
+				_, err := r.Body.Read(make([]byte, 1))
+				return nil, err
+			}), request(ctx, http.MethodPost, iotest.ErrReader(c.source)))
+			equal(t, name, got, c.want)
+		})
+	}
 }
 
 // An upload that breaks off is the caller's fault, even if the server has read a part of it.

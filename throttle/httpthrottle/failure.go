@@ -15,17 +15,22 @@ import (
 )
 
 // failure returns the error that the throttle records for a request without a response. The caller
-// gets err itself. An error that already is a fault stays as it is. If the request itself was at
-// fault, failure also reports that to the middlewares around r's context. A proxy answers 502 to
-// such a request, and that must not count as a rejection by the proxy.
+// gets err itself. An error that already is a fault stays as it is, unless the request's body could not
+// be read: the timeout of an upload is not the server's. If the request itself was at fault, failure also
+// reports that to the middlewares around r's context. A proxy answers 502 to such a request, and that must
+// not count as a rejection by the proxy.
 func failure(r *http.Request, body *requestBody, err error) error {
-	if throttle.FaultOf(err) != throttle.FaultOther {
+	brokenOff := body != nil && body.failed.Load()
+	if !brokenOff && throttle.FaultOf(err) != throttle.FaultOther {
 		return err
 	}
-	if cause := canceled(r); cause != nil {
+	switch cause := canceled(r); {
+	case cause != nil && brokenOff:
+		return protocol.Ignore(&causedError{cause, err}) // the server could not answer yet, however late it is
+	case cause != nil:
 		return &causedError{cause, err}
 	}
-	if body != nil && body.failed.Load() || malformed(r, err) || unsendable(err) {
+	if brokenOff || malformed(r, err) || unsendable(err) {
 		invalid := protocol.Ignore(faults.WithBad(err))
 		setMeaning(r.Context(), invalid)
 		return invalid
