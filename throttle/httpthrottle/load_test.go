@@ -57,6 +57,14 @@ func TestMiddleware_Tell(t *testing.T) {
 	}
 }
 
+// A panic of Tell leaves no request in flight.
+func TestMiddleware_Tell_panics(t *testing.T) {
+	th := newThrottle(t, throttle.Config{})
+	tell := func(*http.Request) bool { panic("an accident") }
+	equal(t, "panic", panics(func() { served(th, httpthrottle.MiddlewareConfig{Tell: tell}, incoming(t.Context()), ok) }), any("an accident"))
+	equal(t, "books", books(th), "")
+}
+
 func TestTransport_Listen(t *testing.T) {
 	const overloaded = "TEXT named_metrics.spillway.overloaded=1"
 	for name, c := range map[string]struct {

@@ -188,8 +188,8 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor > 1 {
 		throttle.YieldProcessor()
 	}
+	load := m.tellLoad(t, r) // calls the user's code, so it is before the call
 	call, err := t.AdmitLocal(ctx, p)
-	load := m.tellLoad(t, r)
 	if err != nil {
 		load.set(w.Header(), true)
 		m.refuse(w, r, err)

@@ -40,7 +40,13 @@ func (t *Transport) retrying(
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, recorded, err := t.exchange(th, call, r, t.headerFor(r, run.Priority(), set))
+	response, recorded, err := t.exchange(th, call, r, run.Priority(), set)
+	returned := false
+	defer func() {
+		if !returned && response != nil && response.Body != nil { // Repeatable, GetBody or a hook panicked
+			_ = response.Body.Close()
+		}
+	}()
 	for run.Again(retry.Result{Err: recorded, Stop: forbidsRetry(response), Once: recorded != nil && !t.isRepeatable(r)}) {
 		next, bodyErr := nextAttempt(r, &run)
 		if bodyErr != nil {
@@ -53,11 +59,12 @@ func (t *Transport) retrying(
 			break
 		}
 		discard(response)
-		response, recorded, err = t.exchange(th, call, next.WithContext(call.Context()), t.headerFor(r, run.Priority(), set))
+		response, recorded, err = t.exchange(th, call, next.WithContext(call.Context()), run.Priority(), set)
 		if response != nil && response.Request != nil {
 			response.Request = r
 		}
 	}
+	returned = true
 	return response, err
 }
 

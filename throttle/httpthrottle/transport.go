@@ -134,7 +134,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, _, err := t.exchange(th, call, r, t.headerFor(r, p, set))
+	response, _, err := t.exchange(th, call, r, p, set)
 	return response, err
 }
 
@@ -158,15 +158,15 @@ func unsent(r *http.Request, err error) error {
 // exchange sends the request of an admitted call, and records its outcome. It also returns the error
 // that the throttle classified.
 func (t *Transport) exchange(
-	th *throttle.Throttle, call throttle.Call, r *http.Request, header string,
+	th *throttle.Throttle, call throttle.Call, r *http.Request, p throttle.Priority, set bool,
 ) (response *http.Response, recorded, err error) {
 	returned := false
 	defer func() {
-		if !returned { // the base panicked, or Answer or Classify did
+		if !returned { // the base panicked, or a function of the config did
 			endPanicked(call, response)
 		}
 	}()
-	sent, body := t.outgoing(call, r, header)
+	sent, body := t.outgoing(call, r, t.headerFor(r, p, set))
 	response, err = t.base.RoundTrip(sent)
 	switch {
 	case err != nil:

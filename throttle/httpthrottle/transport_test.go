@@ -121,6 +121,8 @@ func TestTransport_Functions(t *testing.T) {
 	neither := func(*http.Request) (*http.Response, error) { return nil, nil }
 	busy := func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 500, Body: body}, nil }
 	bang := func(*http.Request) (*http.Response, error) { panic("an accident") }
+	ask := func(*http.Request) bool { panic("an accident") }
+	full := func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: body}, nil }
 	classify := func(c throttle.Classifier) httpthrottle.TransportConfig {
 		return httpthrottle.TransportConfig{Throttle: throttle.Config{Classify: c}}
 	}
@@ -147,12 +149,14 @@ func TestTransport_Functions(t *testing.T) {
 		"both":                    {both, classify(nil), "rejected/availability", errPlain, 1},
 		"base panics":             {bang, classify(throttle.RejectIf(all)), "ignored/panic", nil, 0},
 		"Answer panics":           {busy, answer(func(*http.Response) error { panic("an accident") }), "ignored/panic", nil, 1},
+		"Send panics":             {busy, httpthrottle.TransportConfig{Send: ask}, "ignored/panic", nil, 0},
+		"Repeatable panics":       {full, httpthrottle.TransportConfig{Repeatable: ask, Retry: often()}, "rejected/availability", nil, 1},
 		"Classify panics":         {busy, classify(func(context.Context, error) (throttle.Outcome, bool) { panic("an accident") }), "ignored/panic", nil, 1},
 	} {
 		body.closed = 0
 		transport := newTransport(t, c.base, c.config)
 		panicked := panics(func() {
-			response, err := transport.RoundTrip(get(t.Context()))
+			response, err := transport.RoundTrip(get(throttle.WithPriority(t.Context(), throttle.Medium)))
 			equal(t, name+": error", err, c.err)
 			if response != nil {
 				_ = response.Body.Close()
