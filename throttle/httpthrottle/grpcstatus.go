@@ -78,8 +78,14 @@ func grpcStatusError(h http.Header) error {
 	}
 	kind := protocol.FaultOfCode(uint32(code), grpcValue(h, "Grpc-Message"))
 	fault := protocol.WithFault(errGRPC, kind)
-	if delay, _ := protocol.Pushback(grpcValues(h, grpcPushback)); kind == throttle.FaultAvailability && delay > 0 {
-		fault = faults.WithUnavailable(errGRPC, min(delay, protocol.MaxDelay))
+	if delay, _ := protocol.Pushback(grpcValues(h, grpcPushback)); delay > 0 {
+		delayed := faults.WithUnavailable(errGRPC, min(delay, protocol.MaxDelay))
+		switch kind {
+		case throttle.FaultAvailability:
+			fault = delayed
+		case throttle.FaultQuota:
+			fault = faults.WithResourceExhausted(delayed)
+		}
 	}
 	return &grpcError{code: uint32(code), fault: fault}
 }

@@ -265,22 +265,26 @@ func TestRetry_Repeatable(t *testing.T) {
 	}
 }
 
-// A server of gRPC may forbid retries of a call that may be repeated.
+// A server of gRPC may delay or forbid retries of a call that may be repeated.
 func TestRetry_OfGRPC(t *testing.T) {
-	for pushback, want := range map[string]int{"": 3, "5": 3, "-1": 1, "never": 1} {
-		synctest.Test(t, func(t *testing.T) {
-			fields, sent := http.Header{"Grpc-Status": {"14"}}, 0
-			if pushback != "" {
-				fields.Set("Grpc-Retry-Pushback-Ms", pushback)
-			}
-			base := grpcResponse(fields, nil, "")
-			transport := retrying(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-				sent++
-				return base(r)
-			}), httpthrottle.TransportConfig{Repeatable: func(*http.Request) bool { return true }})
-			read(t, transport, get(t.Context()))
-			equal(t, "attempts with pushback "+pushback, sent, want)
-			equal(t, "denied with pushback "+pushback, statsOf(t, transport).Denied.Count(retry.ReasonPushback), uint64(min(1, 3-want)))
-		})
+	for _, code := range []string{"8", "14"} {
+		for pushback, want := range map[string]int{"": 3, "5000": 3, "-1": 1, "never": 1} {
+			synctest.Test(t, func(t *testing.T) {
+				fields, sent, begun := http.Header{"Grpc-Status": {code}}, 0, time.Now()
+				if pushback != "" {
+					fields.Set("Grpc-Retry-Pushback-Ms", pushback)
+				}
+				base := grpcResponse(fields, nil, "")
+				transport := retrying(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+					sent++
+					return base(r)
+				}), httpthrottle.TransportConfig{Repeatable: func(*http.Request) bool { return true }})
+				read(t, transport, get(t.Context()))
+				what := "code " + code + ", pushback " + pushback
+				equal(t, what+": attempts", sent, want)
+				equal(t, what+": denied", statsOf(t, transport).Denied.Count(retry.ReasonPushback), uint64(min(1, 3-want)))
+				equal(t, what+": waited", time.Since(begun) >= 10*time.Second, pushback == "5000")
+			})
+		}
 	}
 }
