@@ -3,6 +3,7 @@ package httpthrottle_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -63,6 +64,17 @@ func TestMiddleware_Tell_panics(t *testing.T) {
 	tell := func(*http.Request) bool { panic("an accident") }
 	equal(t, "panic", panics(func() { served(th, httpthrottle.MiddlewareConfig{Tell: tell}, incoming(t.Context()), ok) }), any("an accident"))
 	equal(t, "books", books(th), "")
+}
+
+// An outer handler may answer after a panic. That answer has a report too.
+func TestMiddleware_Tell_afterPanic(t *testing.T) {
+	serve := httpthrottle.Middleware(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{Trust: trusting(true)})
+	failing := serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("an accident") }))
+	w := httptest.NewRecorder()
+	if panics(func() { failing.ServeHTTP(w, incoming(t.Context())) }) != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	equal(t, "report", w.Result().Header.Get(protocol.LoadHeader), calmLoad) //nolint:bodyclose // it needs none
 }
 
 func TestTransport_Listen(t *testing.T) {

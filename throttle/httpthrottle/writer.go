@@ -169,8 +169,8 @@ func ended(ctx context.Context) error {
 }
 
 func (w *writer) end(returned bool) {
-	if returned && !w.sent.Load() {
-		w.load.set(w.Header(), isGRPC(w.Header()))
+	if !w.sent.Load() { // after a panic, an outer handler may answer
+		w.load.set(w.Header(), !returned || isGRPC(w.Header()))
 	}
 	switch {
 	case !returned:
