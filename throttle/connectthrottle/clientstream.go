@@ -103,16 +103,20 @@ func (s *clientStream) Receive(m any) error {
 	case err == nil:
 		s.answer()
 	case errors.Is(err, io.EOF):
-		if !s.answered.Load() { // with Connect the report is in the header, also without a message
+		defer s.end(nil) // also if Listen panics
+		// With Connect the report is in the header, also without a message. With gRPC-Web such a header is in
+		// the trailer too.
+		if !s.answered.Load() && s.Peer().Protocol == connect.ProtocolConnect {
 			s.receive(s.StreamingClientConn.ResponseHeader)
 		}
 		s.receive(s.StreamingClientConn.ResponseTrailer)
-		s.end(nil)
 	default:
-		if s.throttle != nil {
+		defer s.end(err)
+		if s.answered.Load() { // the error has the header too, which was received
+			s.receive(s.StreamingClientConn.ResponseTrailer)
+		} else if s.throttle != nil {
 			s.client.receiveError(s.ctx.Context, s.throttle, s.rpc, err)
 		}
-		s.end(err)
 	}
 	return err
 }

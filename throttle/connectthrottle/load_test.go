@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -53,6 +54,28 @@ func TestListen(t *testing.T) {
 			must(t, th.Tune(throttle.Patch{})) // a calm server counts from the next refresh of the decisions
 			if s := th.Stats(); s.Received.Calm != c.calm || s.Received.Overloaded != c.bad || s.Priorities[throttle.Medium].Told > 0 != c.bad {
 				t.Errorf("%s: received %+v, told %v", name, s.Received, s.Priorities[throttle.Medium].Told)
+			}
+		}
+	})
+}
+
+// TestListen_once checks that each report counts once, wherever an error repeats the header or the trailer.
+func TestListen_once(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		for name, serve := range map[string]handler{
+			"answers": sold,
+			"silent":  fails(nil),
+			"fails":   fails(connect.NewError(connect.CodeNotFound, errors.New("no pears"))),
+			"fails late": func(ctx context.Context, h http.Header, send func(string) error) error {
+				return errors.Join(sold(ctx, h, send), connect.NewError(connect.CodeNotFound, errors.New("no more pears")))
+			},
+		} {
+			received := 0
+			listen := func(context.Context, connectthrottle.RPC) bool { received++; return true }
+			tells := connectthrottle.ServerConfig{Tell: answersRPC(true)}
+			_ = setup{connectthrottle.ClientConfig{Listen: listen}, tells, serve, nil}.open(t, protocol).call(t.Context(), procedure)
+			if received != 1 {
+				t.Errorf("%s: got %d reports want 1", name, received)
 			}
 		}
 	})
