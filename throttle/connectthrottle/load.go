@@ -46,6 +46,24 @@ func (s *Server) tellUnary(ctx context.Context, t *throttle.Throttle, rpc RPC, r
 	}
 }
 
+// tell is the same for a stream, before its first message and at its end. A stream may fail after its header, so
+// each has a report.
+func (s *serverStream) tell(end bool) {
+	if s.server.config.Tell == nil {
+		return
+	}
+	begins, inTrailer := !s.answered.Load(), s.rpc.Peer.Protocol != connect.ProtocolConnect
+	if begins {
+		withoutLoad(s.ResponseHeader())
+	}
+	if end {
+		withoutLoad(s.ResponseTrailer())
+	}
+	if inTrailer && end || !inTrailer && begins {
+		s.server.tell(s.call.Context(), s.throttle, s.rpc, true, s.ResponseHeader, s.ResponseTrailer)
+	}
+}
+
 func withoutLoad(h http.Header) {
 	delete(h, protocol.LoadHeader)
 	delete(h, loadTrailer)

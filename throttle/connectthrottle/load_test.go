@@ -81,27 +81,76 @@ func TestListen_once(t *testing.T) {
 	})
 }
 
-// TestServer_Tell_replaces has a handler that returns the response of another server, which has a report.
+// TestServer_Tell_replaces has handlers that pass on what another server says.
 func TestServer_Tell_replaces(t *testing.T) {
 	server, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
 		Throttle: settled(throttle.Config{}, "server"), Tell: answersRPC(true),
 	})
 	must(t, err)
-	h := connect.NewUnaryHandler(buy, func(context.Context, *connect.Request[text]) (*connect.Response[text], error) {
+	passOn := func(header, trailer http.Header) {
+		header.Add(protocol.LoadHeader, "TEXT named_metrics.spillway.overloaded=1")
+		trailer.Add(protocol.LoadTrailer, "Qh4K")
+	}
+	response := func() (*connect.Response[text], error) {
 		res := connect.NewResponse(new(text))
-		res.Header().Set(protocol.LoadHeader, "TEXT named_metrics.spillway.overloaded=1")
-		res.Trailer().Set(protocol.LoadTrailer, "Qh4K")
+		passOn(res.Header(), res.Trailer())
 		return res, nil
-	}, connect.WithInterceptors(server.Interceptor()))
+	}
+	mux, option := http.NewServeMux(), connect.WithInterceptors(server.Interceptor())
+	mux.Handle(buy, connect.NewUnaryHandler(buy, func(context.Context, *connect.Request[text]) (*connect.Response[text], error) {
+		return response()
+	}, option))
+	mux.Handle(fill, connect.NewClientStreamHandler(fill, func(context.Context, *connect.ClientStream[text]) (*connect.Response[text], error) {
+		return response()
+	}, option))
+	mux.Handle(browse, connect.NewServerStreamHandler(browse, func(_ context.Context, _ *connect.Request[text], s *connect.ServerStream[text]) error {
+		passOn(s.ResponseHeader(), s.ResponseTrailer())
+		return s.Send(new(text))
+	}, option))
+	mux.Handle(talk, connect.NewServerStreamHandler(talk, func(_ context.Context, _ *connect.Request[text], s *connect.ServerStream[text]) error {
+		passOn(s.ResponseHeader(), s.ResponseTrailer())
+		return nil
+	}, option))
 	for name, option := range protocols {
-		res, err := open(t, h, option).dial(buy).CallUnary(t.Context(), connect.NewRequest(new(text)))
-		must(t, err)
-		want := "[] [Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA]"
-		if name == "Connect" {
-			want = "[TEXT named_metrics.spillway.overloaded=0] []"
+		p := open(t, mux, option)
+		check := func(procedure string, headers, trailers http.Header) {
+			t.Helper()
+			header, trailer := headers.Values(protocol.LoadHeader), trailers.Values(protocol.LoadTrailer)
+			want := "[] [Qh4KE3NwaWxsd2F5Lm92ZXJsb2FkZWQRAAAAAAAAAAA]"
+			if len(header) == 1 {
+				want = "[TEXT named_metrics.spillway.overloaded=0] []"
+			}
+			if fmt.Sprint(header, trailer) != want {
+				t.Errorf("%s, %s: got header %q and trailer %q want one report, of this server", name, procedure, header, trailer)
+			}
 		}
-		if got := fmt.Sprint(res.Header().Values(protocol.LoadHeader), res.Trailer().Values(protocol.LoadTrailer)); got != want {
-			t.Errorf("%s: got header and trailer %s want one report, of this server: %s", name, got, want)
+		res, err := p.dial(buy).CallUnary(t.Context(), connect.NewRequest(new(text)))
+		must(t, err)
+		check(buy, res.Header(), res.Trailer())
+		filled := p.dial(fill).CallClientStream(t.Context())
+		res, err = filled.CloseAndReceive()
+		must(t, err)
+		check(fill, res.Header(), res.Trailer())
+		for _, procedure := range []string{browse, talk} {
+			s, err := p.dial(procedure).CallServerStream(t.Context(), connect.NewRequest(new(text)))
+			must(t, err)
+			for s.Receive() {
+				continue
+			}
+			check(procedure, s.ResponseHeader(), s.ResponseTrailer())
+			must(t, s.Close())
 		}
 	}
+}
+
+// TestServer_Tell_panics checks that a panic of Tell leaves no call in flight.
+func TestServer_Tell_panics(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		tell := func(context.Context, connectthrottle.RPC) bool { panic(http.ErrAbortHandler) }
+		p := setup{server: connectthrottle.ServerConfig{Tell: tell}, serve: sold}.open(t, protocol)
+		_ = p.call(t.Context(), procedure)
+		if n := member(t, p.server.Group(), procedure).Stats().Priorities[throttle.Medium].InFlight; n != 0 {
+			t.Errorf("got %d calls in flight want 0", n)
+		}
+	})
 }

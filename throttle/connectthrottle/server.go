@@ -172,12 +172,8 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
 			return s.answer(notMade(err))
 		}
-		if rpc.Peer.Protocol == connect.ProtocolConnect { // the header goes with the first message
-			s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
-		} else {
-			defer s.tell(ctx, t, rpc, true, conn.ResponseHeader, conn.ResponseTrailer)
-		}
-		stream := &serverStream{StreamingHandlerConn: conn, call: call}
+		stream := &serverStream{StreamingHandlerConn: conn, server: s.Server, call: call, throttle: t, rpc: rpc}
+		defer stream.tell(true)
 		return s.answer(stream.serve(next))
 	}
 }
@@ -201,11 +197,17 @@ func (s *Server) answer(err error) error {
 type serverStream struct {
 	connect.StreamingHandlerConn
 
+	server   *Server
 	call     throttle.Call
-	answered atomic.Bool
+	throttle *throttle.Throttle
+	rpc      RPC
+	answered atomic.Bool // a message was sent, and with it the header
 }
 
 func (s *serverStream) Send(m any) error {
+	if !s.answered.Load() {
+		s.tell(false)
+	}
 	err := s.StreamingHandlerConn.Send(m)
 	if err == nil {
 		s.answered.Store(true)
