@@ -59,6 +59,11 @@ func TestListen(t *testing.T) {
 	})
 }
 
+// answerPanic answers in place of a handler that has panicked.
+func answerPanic(context.Context, connect.Spec, http.Header, any) error {
+	return connect.NewError(connect.CodeInternal, errors.New("an accident"))
+}
+
 // TestListen_once checks that each report counts once, wherever an error repeats the header or the trailer.
 func TestListen_once(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
@@ -66,6 +71,7 @@ func TestListen_once(t *testing.T) {
 			"answers": sold,
 			"silent":  fails(nil),
 			"fails":   fails(connect.NewError(connect.CodeNotFound, errors.New("no pears"))),
+			"panics":  func(context.Context, http.Header, func(string) error) error { panic("an accident") },
 			"fails late": func(ctx context.Context, h http.Header, send func(string) error) error {
 				return errors.Join(sold(ctx, h, send), connect.NewError(connect.CodeNotFound, errors.New("no more pears")))
 			},
@@ -73,7 +79,7 @@ func TestListen_once(t *testing.T) {
 			received := 0
 			listen := func(context.Context, connectthrottle.RPC) bool { received++; return true }
 			tells := connectthrottle.ServerConfig{Tell: answersRPC(true)}
-			_ = setup{connectthrottle.ClientConfig{Listen: listen}, tells, serve, nil}.open(t, protocol).call(t.Context(), procedure)
+			_ = setup{connectthrottle.ClientConfig{Listen: listen}, tells, serve, []connect.HandlerOption{connect.WithRecover(answerPanic)}}.open(t, protocol).call(t.Context(), procedure)
 			if received != 1 {
 				t.Errorf("%s: got %d reports want 1", name, received)
 			}

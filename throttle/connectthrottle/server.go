@@ -134,9 +134,10 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
 		}
-		handled := false
+		handled, err := false, error(throttle.ErrPanicked)
+		defer func() { s.tellUnary(ctx, t, rpc, res, err) }()
 		throttle.YieldProcessor()
-		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
+		err = t.DoLocal(ctx, p, func(ctx context.Context) error {
 			handled = true
 			call := &protocol.Served{}
 			call.Begin(ctx)
@@ -146,7 +147,6 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if own != nil {
 			res = nil // it was a nil pointer in an interface
 		}
-		s.tellUnary(ctx, t, rpc, res, err)
 		if !handled {
 			return nil, s.answer(notMade(err))
 		}
