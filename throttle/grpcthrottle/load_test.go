@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -38,6 +39,38 @@ func TestServer_Tell(t *testing.T) {
 			if report, ok := protocol.ParseBinaryLoad(values); ok != c.want || len(values) > 0 != c.want || report.Overloaded {
 				t.Errorf("%s, %s: got %q, want a report: %v", name, method, values, c.want)
 			}
+		}
+	}
+}
+
+// An outer interceptor may answer after a panic. That answer has a report too.
+func TestServer_Tell_afterPanic(t *testing.T) {
+	answer := func(err *error) {
+		if recover() != nil {
+			*err = status.Error(codes.Internal, "an accident")
+		}
+	}
+	p := setup{
+		server: grpcthrottle.ServerConfig{Tell: answersRPC(true)},
+		shop: shop{
+			buy:    func(context.Context, string) (string, error) { panic("an accident") },
+			stream: func(string, grpc.ServerStream) error { panic("an accident") },
+		},
+		serve: []grpc.ServerOption{
+			grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+				defer answer(&err)
+				return next(ctx, req)
+			}),
+			grpc.ChainStreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+				defer answer(&err)
+				return next(srv, ss)
+			}),
+		},
+	}.open(t)
+	for _, method := range []string{buy, browse} {
+		trailer, err := p.trailerOf(t, method)
+		if _, ok := protocol.ParseBinaryLoad(trailer[protocol.LoadTrailer]); !ok || status.Code(err) != codes.Internal {
+			t.Errorf("%s: got trailer %v, error %v want a report", method, trailer, err)
 		}
 	}
 }

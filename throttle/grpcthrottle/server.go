@@ -156,16 +156,16 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		}
 		var resp any
 		var own error
-		handled := false
+		handled, err := false, error(throttle.ErrPanicked)
+		defer func() { s.tell(ctx, t, rpc, err, setTrailer) }() // an outer interceptor may answer after a panic
 		throttle.YieldProcessor()
-		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
+		err = t.DoLocal(ctx, p, func(ctx context.Context) error {
 			call := &protocol.Served{}
 			call.Begin(ctx)
 			handled = true
 			resp, own = handler(call, req)
 			return outcome(call, own)
 		})
-		s.tell(ctx, t, rpc, err, setTrailer)
 		if !handled {
 			return nil, s.answer.to(notMade(err), setTrailer)
 		}
@@ -194,8 +194,9 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		stream.call, stream.ctx = call, &stream.served
 		stream.served.Begin(call.Context())
 		stream.progress.opened(info.IsClientStream)
+		err = throttle.ErrPanicked
+		defer func() { s.tell(ctx, t, rpc, err, ss.SetTrailer) }()
 		err = stream.serve(srv, handler)
-		s.tell(ctx, t, rpc, err, ss.SetTrailer)
 		return s.answer.to(err, ss.SetTrailer)
 	}
 }
