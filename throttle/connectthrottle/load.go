@@ -52,7 +52,7 @@ func (s *serverStream) tell(end bool) {
 	if s.server.config.Tell == nil {
 		return
 	}
-	begins, inTrailer := !s.answered.Load(), s.rpc.Peer.Protocol != connect.ProtocolConnect
+	begins, inTrailer := !s.begun.Load(), s.rpc.Peer.Protocol != connect.ProtocolConnect
 	if begins {
 		withoutLoad(s.ResponseHeader())
 	}

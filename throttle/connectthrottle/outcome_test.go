@@ -119,6 +119,21 @@ func TestOutcome_Stream(t *testing.T) {
 	}
 }
 
+// A header is no message: a stream that fails after it is rejected.
+func TestOutcome_headerOnly(t *testing.T) {
+	for name, option := range protocols {
+		server, err := connectthrottle.NewServer(connectthrottle.ServerConfig{Throttle: settled(throttle.Config{}, "server")})
+		must(t, err)
+		p := open(t, connect.NewBidiStreamHandler(talk, func(_ context.Context, s *connect.BidiStream[text, text]) error {
+			return errors.Join(s.Send(nil), connect.NewError(connect.CodeUnavailable, errors.New("full")))
+		}, connect.WithInterceptors(server.Interceptor())), option)
+		if err := converse(p.dial(talk).CallBidiStream(t.Context())); connect.CodeOf(err) != connect.CodeUnavailable {
+			t.Errorf("%s: got error %v want Unavailable", name, err)
+		}
+		counts(t, name, member(t, server.Group(), talk), "1 rejected/availability")
+	}
+}
+
 // A server whose handler passes on the failure of its backend has capacity. So its throttle ignores the answer.
 func TestOutcome_Dependency(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {

@@ -201,15 +201,20 @@ type serverStream struct {
 	call     throttle.Call
 	throttle *throttle.Throttle
 	rpc      RPC
-	answered atomic.Bool // a message was sent, and with it the header
+	begun    atomic.Bool // the header was sent
+	answered atomic.Bool // a message was sent
 }
 
+// Send sends a message, or only the header if m is nil.
 func (s *serverStream) Send(m any) error {
-	if !s.answered.Load() {
+	if !s.begun.Load() {
 		s.tell(false)
 	}
 	err := s.StreamingHandlerConn.Send(m)
 	if err == nil {
+		s.begun.Store(true)
+	}
+	if err == nil && m != nil {
 		s.answered.Store(true)
 		answer(s.call, s.Spec())
 	}
