@@ -214,8 +214,8 @@ type clientStream struct {
 
 // finished ends the call when gRPC has read its trailer, which only then may be read.
 func (s *clientStream) finished(err error) {
+	defer s.record(clientOutcome(err, &s.answer.trailer)) // also if Listen panics
 	s.client.receive(s.call.Context(), s.throttle, s.rpc, s.answer.trailer)
-	s.record(clientOutcome(err, &s.answer.trailer))
 }
 
 // RecvMsg receives a message. The first one records the outcome.

@@ -2,6 +2,7 @@ package grpcthrottle_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -99,6 +100,22 @@ func TestClient_Listen(t *testing.T) {
 					t.Errorf("%s, %s: received %+v, told %v", name, method, stats.Received, stats.Priorities[throttle.Medium].Told)
 				}
 			}
+		}
+	}
+}
+
+// A panic of Listen leaves no call in flight.
+func TestClient_Listen_panics(t *testing.T) {
+	for _, method := range []string{buy, browse, fill, talk} {
+		p := setup{
+			client: grpcthrottle.ClientConfig{Listen: func(context.Context, grpcthrottle.RPC) bool { panic("an accident") }},
+			server: grpcthrottle.ServerConfig{Tell: answersRPC(true)},
+		}.open(t)
+		if recovered(func() { _ = p.call(t.Context(), method) }) == nil {
+			t.Errorf("%s: got no panic", method)
+		}
+		if got := books(member(t, p.client.Group(), target)); strings.Contains(got, "in flight") {
+			t.Errorf("%s: got %q want no call in flight", method, got)
 		}
 	}
 }
