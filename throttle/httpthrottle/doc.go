@@ -28,10 +28,11 @@
 //     the Config, 1 s by default,
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
 //
-// A call of gRPC or gRPC-Web whose code is in the trailer is recorded with the first byte of the body, or
+// A call of gRPC or gRPC-Web whose code is not in the header is recorded with the first byte of the body, or
 // with the trailer if the body is empty; in the middleware too. The code of a stream of the Connect protocol
-// is in the body, where only package connectthrottle finds it. That package and grpcthrottle also see the
-// deadline of a call.
+// is in the body, and so is that of gRPC-Web if the server has set a header of its own or sent a message. Only
+// package connectthrottle finds it there; here such a call is Accepted. That package and grpcthrottle also see
+// the deadline of a call.
 //
 // The transport leaves response, body, trailers, errors and connections as they are, with HTTP/2 and upgraded
 // connections too. It costs one allocation per request, for the body.

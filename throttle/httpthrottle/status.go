@@ -60,8 +60,8 @@ func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatew
 // Retry-After, or with one of 0, the others may have other reasons than load. A [Middleware] that sheds
 // always sends it.
 //
-// A call of gRPC or gRPC-Web has the status 200 and a code of its own, in the header or in the
-// trailer. Unavailable, ResourceExhausted and DeadlineExceeded are Rejected, Canceled is Ignored,
+// A call of gRPC or gRPC-Web has the status 200 and a code of its own, in the header or, with gRPC, in
+// the trailer. Unavailable, ResourceExhausted and DeadlineExceeded are Rejected, Canceled is Ignored,
 // and all other codes are Accepted. ResourceExhausted means full, and so does Unavailable with a
 // Grpc-Retry-Pushback-Ms other than 0. The code is found once the header or the trailer has arrived.
 func StatusError(r *http.Response) error {
