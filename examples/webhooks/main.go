@@ -72,7 +72,7 @@ func parse(args []string) (settings, error) {
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}
-	if _, err := pgx.ParseConfig(s.postgres); err != nil { // not in the error below, because it may contain the password
+	if _, err := pgx.ParseConfig(s.postgres); s.postgres != "" && err != nil { // not in the error below, because it may contain the password
 		return s, errors.New("-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database")
 	}
 	if *dryRun {

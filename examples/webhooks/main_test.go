@@ -34,6 +34,14 @@ func TestPasswordsStaySecret(t *testing.T) {
 	}
 }
 
+// The environment of PostgreSQL is of no account without -postgres.
+func TestOtherEnvironment(t *testing.T) {
+	t.Setenv("PGPORT", "none")
+	if _, err := parse(nil); err != nil {
+		t.Errorf("got error %v want nil", err)
+	}
+}
+
 func TestServersThatAreNotThere(t *testing.T) {
 	programtest.NeedsSQLite(t)
 	for flag, server := range map[string]string{"-redis": "127.0.0.1:1", "-postgres": "postgres://me@127.0.0.1:1/db"} {
