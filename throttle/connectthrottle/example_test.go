@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/deixis/faults"
@@ -41,8 +42,10 @@ func ExampleNewClient() {
 		}))
 	defer backend.Close()
 
+	began := time.Now()
 	client := throttle.Must(connectthrottle.NewClient(connectthrottle.ClientConfig{
-		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}, // makes the example deterministic
+		// Rand and Now make the example deterministic.
+		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }, Now: func() time.Time { return began }},
 		Key:      func(context.Context, connectthrottle.RPC) string { return "backend" },
 	}))
 	defer client.Close()
@@ -66,8 +69,9 @@ func ExampleNewClient() {
 
 // The handler of a server runs out of a resource. The server then sheds calls of this procedure.
 func ExampleNewServer() {
+	began := time.Now()
 	server := throttle.Must(connectthrottle.NewServer(connectthrottle.ServerConfig{
-		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }},
+		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }, Now: func() time.Time { return began }},
 	}))
 	defer server.Close()
 	backend := httptest.NewServer(connect.NewUnaryHandler(buy,

@@ -89,8 +89,9 @@ func ExampleNewClient() {
 
 // The handler of a server runs out of a resource. The server then sheds calls of this method.
 func ExampleNewServer() {
+	began := time.Now()
 	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
-		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }},
+		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }, Now: func() time.Time { return began }},
 	}))
 	defer server.Close()
 	dialer, stop := served(&shop{buy: func(context.Context, string) (string, error) {
