@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // responseBody is the body of a response. It ends its call at the last byte, at an error, or at
@@ -76,6 +77,7 @@ type grpcBody struct {
 	transport *Transport
 	request   *http.Request
 	response  *http.Response // its Trailer is complete at the end of the body
+	answered  bool           // a byte was read
 }
 
 // awaitsTrailer reports whether the code of a call of gRPC is not in the header of its response.
@@ -83,16 +85,22 @@ func awaitsTrailer(r *http.Response) bool {
 	return r.StatusCode == http.StatusOK && isGRPC(r.Header) && !hasGRPCStatus(r.Header) && r.Body != nil && r.Body != http.NoBody
 }
 
-// Read reads from the body. At its end it records the outcome.
+// Read reads from the body. At its end it records the outcome. If it breaks before the first byte, that is
+// a request without a response: the code is not known.
 func (b *grpcBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
+		b.answered = true
 		b.call.Answered(nil)
 	}
 	switch {
 	case err == io.EOF:
 		defer b.call.Done(throttle.ErrPanicked) // has no effect unless judge panics
 		b.call.Done(b.transport.judge(b.request, b.response))
+	case err != nil && !b.answered:
+		recorded := failure(b.request, nil, err)
+		protocol.Report(b.request.Context(), recorded)
+		b.call.Done(recorded)
 	case err != nil:
 		b.call.Done(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -92,6 +93,25 @@ func TestTransport_GRPC_end(t *testing.T) {
 	} {
 		transport := newTransport(t, c.base, httpthrottle.TransportConfig{})
 		_ = ask(t, transport, get(t.Context())).Body.Close()
+		equal(t, name, books(throttleOf(t, transport, host)), c.want)
+	}
+}
+
+// A connection that breaks before the code is known counts as one that breaks before the response.
+func TestTransport_GRPC_breaks(t *testing.T) {
+	for name, c := range map[string]struct {
+		body io.Reader
+		want string
+	}{
+		"at once":         {iotest.ErrReader(io.ErrUnexpectedEOF), "1 medium rejected/availability"},
+		"after a message": {io.MultiReader(strings.NewReader("message"), iotest.ErrReader(io.ErrUnexpectedEOF)), "1 medium accepted/none"},
+	} {
+		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			header := http.Header{"Content-Type": {"application/grpc"}}
+			return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(c.body)}, nil
+		}), httpthrottle.TransportConfig{})
+		_, err := io.ReadAll(ask(t, transport, get(t.Context())).Body)
+		equal(t, name+": error", err, io.ErrUnexpectedEOF)
 		equal(t, name, books(throttleOf(t, transport, host)), c.want)
 	}
 }
