@@ -86,7 +86,15 @@
 //	  "time": "2026-11-21T05:59:15.583Z",
 //	  "process": {
 //	    "command": "shop", "host": "web-7", "pid": 4711, "go": "go1.26.8",
-//	    "started": "2026-11-21T05:59:11.554Z"
+//	    "started": "2026-11-21T05:59:11.554Z",
+//	    "processor": {                              // of Config.ProcessorWait; absent until the process has served calls
+//	      "wait_seconds": 0.041,                    // for a processor, of a goroutine that becomes runnable now
+//	      "aim_seconds": 0.03,                      // the wait that is held
+//	      "floor_seconds": 0.001,                   // the part of the wait that shedding does not change
+//	      "runnable": 12, "processors": 2,          // goroutines that wait, and processors of the process
+//	      "share": 0.4,                             // of all calls that are shed
+//	      "probabilities": {"high": 0, "important": 0, "medium": 0.2, "low": 1}  // of shedding
+//	    }
 //	  },
 //	  "sampled_since": "2026-11-21T05:59:15.583Z",  // since then; the history is of the last 300 s of that
 //	  "throttles": [{
@@ -98,6 +106,10 @@
 //	    "alert": "none",                            // of Tiered: ratio, growth, formula, full or trial; the longest one
 //	    "background": 0,                            // share of the calls whose rejection is forgiven
 //	    "state_since": "",                          // begin of the alert, or of the quiet time
+//	    "processor_wait_seconds": 0.03,             // Config.ProcessorWait, the lowest one; 0 if it is off or nothing is served
+//	    "exempt": 300,                              // exempt calls, such as health checks, in no other count
+//	    "load_sent": "calm",                        // to clients: calm or overloaded; absent if nothing is sent
+//	    "load_received": "overloaded",              // the worst of calm, mixed, doubted, overloaded; absent if no report came
 //	    "slow": {                                   // a set or learned Slow; absent without one
 //	      "threshold_seconds": 0.15, "gate": "enforce",
 //	      "closed": true,                           // a priority has a limit

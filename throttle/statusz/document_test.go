@@ -8,6 +8,9 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,4 +73,30 @@ func TestDocument_golden(t *testing.T) {
 			t.Errorf("got %s\nwant testdata/document.json (%v)", got.String(), err)
 		}
 	})
+}
+
+// TestDocument_packageComment looks for each field of the JSON in the package comment, which promises to list them.
+func TestDocument_packageComment(t *testing.T) {
+	comment, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, fields, _ := bytes.Cut(comment, []byte("# JSON"))
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct {
+			return
+		}
+		for field := range typ.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if !regexp.MustCompile(`\b` + name + `\b`).Match(fields) {
+				t.Errorf("got no %q of %v in the package comment", name, typ)
+			}
+			look(field.Type)
+		}
+	}
+	look(reflect.TypeFor[document]())
 }
