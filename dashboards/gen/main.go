@@ -4,7 +4,7 @@
 //
 // With -to it writes all that another repository needs instead, for labels that have other names:
 //
-//	go run github.com/spillway-go/spillway/dashboards/gen@latest -cluster region -to monitoring
+//	go run ./dashboards/gen -cluster region -to monitoring
 //
 // All metric and label names come from otelthrottle, so a name that changes there changes here too.
 package main
