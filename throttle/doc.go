@@ -55,8 +55,9 @@
 // default policy, [Tiered], does better: High succeeds far more often, and full traffic returns about
 // ten seconds after a recovery, instead of one or two minutes.
 //
-// A throttle without calls for a whole Window, or in [ModeOff], forgets its state: it begins again
-// like a new one.
+// A throttle without calls for a whole Window forgets its state: it begins again like a new one. In
+// [ModeOff] the policy forgets its alert and what it has learned, but the window still counts: after a
+// change to [ModeEnforce] the throttle sheds by it.
 //
 // # Servers
 //
