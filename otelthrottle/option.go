@@ -159,7 +159,7 @@ func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority)
 // gauge throttle.breaker.circuit. It also adds tenant and key to the events throttle.breaker.shed.
 //
 // It is off by default. Keys may be data of your users, which then go wherever your telemetry goes,
-// and each circuit that opens is a new series. The package comment has the number of series. Limit
+// and each circuit that opens is a new series: see docs/series-and-cost.md. Limit
 // is at most 1000; 0 is no detail.
 func WithBreakerDetail(limit int) Option {
 	return option(func(c *config) { c.breakerDetail = limit })
