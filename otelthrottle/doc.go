@@ -65,7 +65,8 @@
 // # Spans
 //
 // An admitted call has a span if its context has a recording span; with [WithRootSpans], always. It
-// is INTERNAL and named "throttle {name}". It starts with throttle.name, throttle.priority,
+// is INTERNAL and named "throttle {name}"; [WithSpanNameFormatter] sets another name, and [WithFilter]
+// selects calls. It starts with throttle.name, throttle.priority,
 // throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a
 // member of a Group, it has throttle.key. It ends with throttle.outcome and error.type, and with
 // throttle.overloaded if a full backend rejected the call ([throttle.MarkOverloaded]). Its status

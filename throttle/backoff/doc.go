@@ -8,7 +8,8 @@
 //	})
 //
 // A [Responsive] keeps one delay for all calls of a service. It is safe for any number of workers.
-// Each time the service throttles, the delay is multiplied by Config.UpMultiplier. After
+// Each time the service throttles, the delay is multiplied by Config.UpMultiplier, or with
+// Config.UpInterval it grows by that. After
 // Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier. A
 // delay without calls for Config.IdleReset becomes 0.
 //

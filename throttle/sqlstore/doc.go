@@ -135,6 +135,9 @@
 //
 //	CREATE INDEX deliveries_breaker ON deliveries (created_at, tenant, endpoint, status);
 //
+// breaker.Config.MinReporters has an effect only with PollerConfig.ReporterColumn, the column with the
+// sender of a delivery.
+//
 // The cost depends on the number of rows in the window, and not on the size of the table. If you
 // run the query on a replica, it adds no load to the primary. A replica that is behind returns old
 // counts.
