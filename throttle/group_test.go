@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -225,4 +226,41 @@ func TestAMemberHasItsKeyInErrorsAndLogs(t *testing.T) {
 	equal(t, "event", throttle.ShedEvent{Throttle: th, Probability: 0.25}.String(), "backends[a.example:443]: shed high call probability=0.25 cause=own")
 	equal(t, "log value", shed.LogValue().String(), "[throttle=backends key=a.example:443 priority=high cause=own]")
 	equal(t, "Key outside a group", build(t, throttle.Config{}).Key(), "")
+}
+
+// TestGroup_memory holds the sizes that SECURITY.md names: callers may choose keys, and each makes a throttle.
+func TestGroup_memory(t *testing.T) {
+	const members = 200
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	full := func(context.Context) error { return throttle.MarkOverloaded(errors.New("full")) }
+	for _, tt := range []struct {
+		name   string
+		call   func(th *throttle.Throttle, i int)
+		atMost uint64
+	}{
+		{"client", func(th *throttle.Throttle, _ int) { _ = th.Do(t.Context(), throttle.Medium, full) }, 25_000},
+		{"server", func(th *throttle.Throttle, _ int) { _ = th.DoLocal(t.Context(), throttle.Medium, full) }, 33_000},
+		{"server with tenants", func(th *throttle.Throttle, i int) {
+			_ = th.DoLocal(throttle.WithTenant(t.Context(), fmt.Sprint(i)), throttle.Medium, full)
+		}, 95_000},
+	} {
+		g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
+		before := heap()
+		for m := range members {
+			th := throttle.Must(g.Get(fmt.Sprint(m)))
+			for i := range 60 {
+				tt.call(th, i)
+			}
+		}
+		if got := (heap() - before) / members; got > tt.atMost {
+			t.Errorf("%s: got %d bytes for each throttle want at most %d", tt.name, got, tt.atMost)
+		}
+		runtime.KeepAlive(g)
+		_ = g.Close()
+	}
 }
