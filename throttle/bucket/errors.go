@@ -32,6 +32,9 @@ var (
 // errNil is the error of a Limiter that did not come from New.
 var errNil = errors.New("bucket: nil or zero Limiter: make one with New")
 
+// errNoFunction is the error of [Guard] with a nil function.
+var errNoFunction = errors.New("bucket: nil function")
+
 type shedError struct{ text string }
 
 func (e *shedError) Error() string        { return e.text }

@@ -190,11 +190,17 @@ func (r requester) RequestToken(ctx context.Context) error {
 }
 
 // Guard returns a function that takes a token and then calls f with the context of its caller. If
-// no token is granted, it returns the error of RequestToken and does not call f.
+// no token is granted, it returns the error of RequestToken and does not call f. If f is nil, it takes
+// no token and returns an error. A nil context is context.Background().
 func Guard[T any](r TokenRequester, f func(context.Context) (T, error)) func(context.Context) (T, error) {
-	return func(ctx context.Context) (T, error) {
+	return func(ctx context.Context) (none T, err error) {
+		if f == nil {
+			return none, errNoFunction
+		}
+		if ctx == nil {
+			ctx = context.Background()
+		}
 		if err := r.RequestToken(ctx); err != nil {
-			var none T
 			return none, err
 		}
 		return f(ctx)

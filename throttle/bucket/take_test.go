@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -41,6 +42,18 @@ func TestGuard_PassesTheContext(t *testing.T) {
 	value := bucket.Guard(l.Requester("k"), func(ctx context.Context) (any, error) { return ctx.Value(mark{}), nil })
 	if got, err := value(context.WithValue(t.Context(), mark{}, 7)); err != nil || got != 7 {
 		t.Errorf("got %v, %v want the caller's value", got, err)
+	}
+}
+
+// TestGuard_Nil gives it no function, which takes no token, and no context.
+func TestGuard_Nil(t *testing.T) {
+	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+	if _, err := bucket.Guard[any](l.Requester("k"), nil)(t.Context()); err == nil || errors.Is(err, throttle.ErrShed) {
+		t.Errorf("no function: got %v want an error that is not ErrShed", err)
+	}
+	deadline := bucket.Guard(l.Requester("k"), func(ctx context.Context) (bool, error) { _, ok := ctx.Deadline(); return ok, nil })
+	if got, err := deadline(nil); err != nil || got {
+		t.Errorf("no context: got %v, %v want that of context.Background", got, err)
 	}
 }
 
