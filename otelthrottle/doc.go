@@ -55,7 +55,8 @@
 //
 // If only some throttles of a name are closed, such as members of a Group, their counters
 // stay in the sums of the name. Nothing is lost but the calls that a retrier or a backoff has not ended
-// when it is closed.
+// when it is closed, and those that begin at a throttle after that. With [WithGroupDetail], what is said
+// here of a name holds for each key that has series: they end when the Group closes the throttle of the key.
 //
 // # Metrics
 //

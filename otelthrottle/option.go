@@ -166,8 +166,12 @@ func WithBreakerDetail(limit int) Option {
 }
 
 // WithGroupDetail adds the attribute throttle.key to the metrics of throttles that are members of a
-// [throttle.Group]. The first limit keys of each name have series of their own, as long as the
-// process runs. All other members of the name are summed up with the key _OTHER.
+// [throttle.Group]. The first limit keys of each name have series of their own. All other members of
+// the name are summed up with the key _OTHER, as long as the process runs.
+//
+// The series of a key end when the group closes its throttle. When the key comes back, they go on from
+// where they ended. What was counted after the last collection is exported only then. So let
+// GroupConfig.Max be larger than the number of keys in use, and let queries add up rates, not counters.
 //
 // It is off by default, because it multiplies the series of a throttle by the number of keys. Spans
 // and events have the key without it. Limit is at most 100; 0 is no detail.
