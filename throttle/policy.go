@@ -33,7 +33,8 @@ const (
 	// sheds no call of the highest priority, or of a single one, while the backend accepts half of
 	// its calls or more. Lower priorities are also charged for higher ones and are shed earlier:
 	// the lowest of four from about 25 % of rejections. After a recovery it sheds for one or two
-	// windows more.
+	// windows more. After an outage the time grows with the calls: three windows with 200 calls a
+	// second and a MinimumRate of 1, four with 1000.
 	SRE
 )
 
