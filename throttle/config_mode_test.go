@@ -82,6 +82,23 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 	}
 }
 
+// TestAfterModeOffTheWindowCounts, though the alert has ended.
+func TestAfterModeOffTheWindowCounts(t *testing.T) {
+	for _, policy := range []throttle.Policy{throttle.Tiered, throttle.SRE} {
+		synctest.Test(t, func(t *testing.T) {
+			th := build(t, throttle.Config{Policy: policy, Window: 10 * time.Second, Mode: throttle.ModeOff})
+			rejectMany(t, th, throttle.High, 90)
+			equal(t, "alert in ModeOff", th.Stats().State.Alert, throttle.NoAlert)
+			setMode(t, th, throttle.ModeEnforce)
+			if got := th.RejectionProbability(throttle.High); got < 0.85 {
+				t.Errorf("%v, after ModeOff: got a probability of %v want that of 90 rejections", policy, got)
+			}
+			time.Sleep(11 * time.Second) // a window without calls
+			equal(t, "probability of a throttle that begins again", th.RejectionProbability(throttle.High), 0)
+		})
+	}
+}
+
 // TestACallKeepsTheModeItBeganWith: the decision has been taken, and told.
 func TestACallKeepsTheModeItBeganWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
