@@ -244,7 +244,7 @@ func TestSlowGateModes(t *testing.T) {
 
 func TestTuneSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{})
+		th := build(t, throttle.Config{Rand: lucky})
 		before := admitMany(t, th, throttle.High, 3)
 		tune := func(slow time.Duration) {
 			t.Helper()
