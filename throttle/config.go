@@ -39,7 +39,8 @@ type Config struct {
 	Ratio float64
 	// MinimumRate is the approximate number of calls per second, of the whole throttle, that are
 	// always let through, to notice when the backend recovers. More than 0, at most 1e9. Default 1.
-	// Less than one call per Window counts as one.
+	// Less than one call per Window counts as one. With [SRE], each priority in use adds some: of four, about
+	// twice as many get through.
 	MinimumRate float64
 	// Window is how long outcomes count, 1 s to 1 h. Default 10 s, with SRE 1 minute. With a
 	// shorter window the throttle reacts and recovers faster, and needs more calls per second to
