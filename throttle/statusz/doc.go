@@ -129,7 +129,7 @@
 //	      "probability": 0.25, "cause": "own",      // of shedding the next call
 //	      "in_flight": 3,                           // calls admitted and not ended
 //	      "admitted": 1200,                         // since the start, calls in flight included
-//	      "shed": {"own": 40, "above": 0},          // by cause; the other causes if they are not 0
+//	      "shed": {"own": 40, "above": 0},          // by cause; "limit", "processor" and "told" if they are not 0
 //	      "would_shed": {"own": 0, "above": 0},     // admitted in Shadow; Enforce would shed them
 //	      "window": {"accepted": 500, "rejected": 30, "shed": 40},
 //	      "ended": [                                // admitted calls by outcome, zero counts omitted
