@@ -23,9 +23,9 @@ const (
 // calm. It may be wrong: it lies, or what it needs itself is full.
 func (m *monitor) isForgiven(o *observation) bool { return o.said.Calm && m.at >= m.doubtUntil }
 
-// isBelieved reports whether a trial need not tell a calm backend's errors from load: if the demand has grown, both
-// look alike. At constant demand, a trial tells. All clients begin it a window after the rise is clear: before,
-// those with few calls may not have seen that the demand grows.
+// isBelieved reports whether rejections of a calm backend are taken for errors without a trial: if the demand has
+// grown, errors and load look alike. At constant demand a trial finds out. All clients begin it a window after the
+// rise is clear. Before, those with few calls may not have seen that the demand grows.
 func (m *monitor) isBelieved(o *observation) bool {
 	return m.isForgiven(o) && (m.mayGrow() || requests(&o.span) > (1+grownShare)*m.riseDemand*m.span.Seconds())
 }
