@@ -201,7 +201,8 @@ func TestRun_BadInput(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		run := newRetrier(t, retry.Config{Budget: generous()}).Begin(nil, throttle.Medium) //nolint:staticcheck // the case
+		var none context.Context
+		run := newRetrier(t, retry.Config{Budget: generous()}).Begin(none, throttle.Medium)
 		call := throttle.Must(run.Admit())
 		call.Done(rejected())
 		if !run.Again(retry.Result{Err: rejected()}) || run.Priority() != throttle.Low {
