@@ -129,7 +129,7 @@ func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
 			}
 			return results{}
 		})}))
-		time.Sleep(7 * time.Second)
+		time.Sleep(6500 * time.Millisecond) // no poll runs then
 		stop()
 		var got []time.Duration
 		for _, poll := range at {
