@@ -86,42 +86,49 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 // If the context has ended, Do returns its error; nothing is decided or counted. The same holds for
 // a nil fn. Use the function [Do] for a function that returns a value.
 func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error {
-	ctx, generation, err := c.begin(ctx, fn != nil)
+	ctx, a, err := c.begin(ctx, fn != nil)
 	if err != nil {
 		return err
 	}
 	err = fn(ctx)
-	c.record(ctx, generation, err)
+	c.record(ctx, a, err)
 	return err
 }
 
 // Do is [Circuit.Do] for a function that returns a value. A shed call returns the zero value.
 func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, error)) (value T, err error) {
-	ctx, generation, err := c.begin(ctx, fn != nil)
+	ctx, a, err := c.begin(ctx, fn != nil)
 	if err != nil {
 		return value, err
 	}
 	value, err = fn(ctx)
-	c.record(ctx, generation, err)
+	c.record(ctx, a, err)
 	return value, err
 }
 
-// begin admits a call. It returns the call's context and the circuit's generation, or an error if
-// the call must not be made.
-func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, generation uint64, err error) {
+// admission is the circuit as it was when a call was admitted.
+type admission struct {
+	generation uint64
+	state      State
+}
+
+// begin admits a call. It returns the call's context and the circuit as it is now, or an error if the
+// call must not be made.
+func (c *Circuit) begin(ctx context.Context, function bool) (_ context.Context, a admission, err error) {
 	if !c.valid() {
-		return ctx, 0, errNil
+		return ctx, a, errNil
 	}
 	if !function {
-		return ctx, 0, errNoFunction
+		return ctx, a, errNoFunction
 	}
 	ctx = orBackground(ctx)
 	if err := ctx.Err(); err != nil {
-		return ctx, 0, err
+		return ctx, a, err
 	}
 	e := c.entry()
-	_, err = c.manager.admit(ctx, c.key, e)
-	return ctx, e.Generation, err
+	a.generation = e.Generation
+	a.state, err = c.manager.admit(ctx, c.key, e)
+	return ctx, a, err
 }
 
 func (c *Circuit) entry() *entry {
@@ -135,12 +142,11 @@ func (c *Circuit) entry() *entry {
 
 // Permit is permission for one call: see [Circuit.Acquire]. Methods of the zero Permit do nothing.
 type Permit struct {
-	circuit    *Circuit
-	ctx        context.Context
-	generation uint64
-	state      State
-	ends       *atomic.Uint64 // pooled: counts the permits that have ended by it
-	end        uint64         // its value until this permit ends, for all copies
+	circuit *Circuit
+	ctx     context.Context
+	admission
+	ends *atomic.Uint64 // pooled: counts the permits that have ended by it
+	end  uint64         // its value until this permit ends, for all copies
 }
 
 // Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
@@ -157,7 +163,7 @@ func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 		return Permit{}, err
 	}
 	ends := c.manager.ends.Get().(*atomic.Uint64)
-	return Permit{c, ctx, e.Generation, state, ends, ends.Load()}, nil
+	return Permit{c, ctx, admission{e.Generation, state}, ends, ends.Load()}, nil
 }
 
 // State returns the circuit's state: Closed, or HalfOpen for a probe. In ModeShadow it may be any.
@@ -168,7 +174,7 @@ func (p Permit) State() State { return p.state }
 // first Done or Finish has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
 	if p.endFirst() {
-		p.circuit.record(p.ctx, p.generation, err)
+		p.circuit.record(p.ctx, p.admission, err)
 	}
 }
 
@@ -176,7 +182,7 @@ func (p Permit) Done(err error) {
 // other one does not count.
 func (p Permit) Finish(o throttle.Outcome) {
 	if p.endFirst() {
-		p.circuit.recordOutcome(p.generation, o)
+		p.circuit.recordOutcome(p.admission, o)
 	}
 }
 
@@ -189,18 +195,19 @@ func (p Permit) endFirst() bool {
 	return true
 }
 
-// record counts the outcome of a call that was admitted in a generation of the circuit.
-func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
+// record counts the outcome of a call.
+func (c *Circuit) record(ctx context.Context, a admission, err error) {
 	if c.manager.config.Counter != nil {
-		c.recordOutcome(generation, c.manager.classify(ctx, err))
+		c.recordOutcome(a, c.manager.classify(ctx, err))
 	}
 }
 
-func (c *Circuit) recordOutcome(generation uint64, o throttle.Outcome) {
+func (c *Circuit) recordOutcome(a admission, o throttle.Outcome) {
 	m, failed := c.manager, o == throttle.Rejected || o == throttle.Overloaded
 	switch {
 	case m.config.Counter == nil || !failed && o != throttle.Accepted:
-	case c.entry().Generation != generation:
+	case a.state == Open: // in ModeShadow: it is no probe
+	case c.entry().Generation != a.generation:
 		m.counters.late.Add(1)
 	case failed:
 		m.config.Counter.add(c.slot(), window.Rejected)

@@ -146,6 +146,29 @@ func TestLateResults(t *testing.T) {
 	})
 }
 
+// TestShadowCountsProbesOnly: what ended badly while the circuit was open is no result of a probe.
+func TestShadowCountsProbesOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second, Mode: throttle.ModeShadow}), breaker.Key{ID: "k"}
+		c := m.Circuit(k)
+		fails(t, m, k, 10)
+		sample(t, m)
+		fails(t, m, k, 20)
+		slow, err := c.Acquire(t.Context())
+		must(t, err)
+		equals(t, slow.State(), breaker.Open, "after failures")
+		time.Sleep(11 * time.Second)
+		slow.Done(errBoom)
+		sample(t, m)
+		equals(t, m.Status(k).State, breaker.HalfOpen, "before the first probe")
+		for range 10 {
+			must(t, c.Do(t.Context(), succeeding))
+		}
+		sample(t, m)
+		equals(t, m.Status(k).State, breaker.Closed, "after probes that succeeded")
+	})
+}
+
 func TestHowCallsCount(t *testing.T) {
 	errMine, errFull := errors.New("mine"), errors.New("full")
 	classify := func(_ context.Context, err error) (throttle.Outcome, bool) {

@@ -153,7 +153,8 @@ func (c *Counter) reset(k Key) {
 }
 
 // Poll implements [PollFunc]. It counts results within the counter's window and after the last
-// change of the circuit. The manager reports changes to the counter.
+// change of the circuit. The manager reports changes to the counter. Calls that ModeShadow lets through
+// an open [Circuit] are no probes, so they do not count.
 func (c *Counter) Poll(_ context.Context, q PollQuery) (map[Key]PollResult, error) {
 	now := time.Since(c.created)
 	results := map[Key]PollResult{}
