@@ -141,10 +141,17 @@ func deltas(before, after []Setting) []Delta {
 	return all
 }
 
-// clone returns a copy of a line, so that its owner cannot change it later. Settings are never
-// written.
+// clone returns a copy of a line and of its settings, so that its owner can change both later.
 func clone[L any](l L) L {
 	copied := reflect.New(reflect.TypeOf(l).Elem())
 	copied.Elem().Set(reflect.ValueOf(l).Elem())
+	settings := copied.Elem().FieldByName("Patch")
+	for i := range settings.NumField() {
+		if f := settings.Field(i); !f.IsNil() {
+			value := reflect.New(f.Type().Elem())
+			value.Elem().Set(f.Elem())
+			f.Set(value)
+		}
+	}
 	return copied.Interface().(L)
 }

@@ -327,6 +327,25 @@ func TestApply_copies(t *testing.T) {
 	}
 }
 
+// TestApply_copiesSettings: a client of feature flags may keep each setting in one variable.
+func TestApply_copiesSettings(t *testing.T) {
+	var r recorder
+	c := newControl(t, r.hooks())
+	th := newThrottle(t, c, "stock")
+	mode := throttle.ModeShadow
+	d := control.Document{Throttles: map[string]*control.Throttle{"stock": {Patch: throttle.Patch{Mode: &mode}}}}
+	for _, next := range []throttle.Mode{throttle.ModeOff, throttle.ModeShadow} {
+		if _, err := c.Apply(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		before := mode
+		mode = next
+		if tuned, _ := r.take(); th.Stats().Mode != before || len(tuned) != 1 || c.Status().Things[0].Settings[0].Value != before.String() {
+			t.Errorf("got mode %v, changes %q, status %+v want %v", th.Stats().Mode, tuned, c.Status(), before)
+		}
+	}
+}
+
 // TestHooks_wholeDocument are called when all of a document is in force.
 func TestHooks_wholeDocument(t *testing.T) {
 	var a, b *throttle.Throttle
