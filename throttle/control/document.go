@@ -157,6 +157,8 @@ func wrongLine(data []byte, end int64, into any) int64 {
 			continue
 		case depth == 0: // text after the document
 			return end
+		case token == nil: // a kind is null, so it has no lines
+			continue
 		}
 		path = append(path[:depth-1], fmt.Sprint(token))
 		if depth == 1 && path[0] == "services" {
@@ -188,7 +190,10 @@ func isLike(text []byte, into any) bool {
 
 // wrongService returns the position of the first line in the list of services that cannot be decoded.
 func wrongService(decoder *json.Decoder) (offset int64, found bool) {
-	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
+	switch start, err := decoder.Token(); {
+	case err == nil && start == nil: // null
+		return 0, false
+	case err != nil, start != json.Delim('['):
 		return decoder.InputOffset(), true
 	}
 	for decoder.More() {

@@ -44,6 +44,7 @@ func TestParseDocument_refuses(t *testing.T) {
 		{"services as an object", "{\n\"services\": {\"shop\": {}}}", "line 2: json: cannot unmarshal object"},
 		{"line of a field of services", "{\"services\": [\n{\"match\": {\"a\": \"b\"}},\n{\"match\": {\"a\": \"b\"},\n\"throttles\": {\"stock\": {\"mod\": \"off\"}}}]}", `line 4: json: unknown field "mod"`},
 		{"line after services", "{\"services\": [{\"match\": {\"a\": \"b\"}}],\n\"throttles\": {\n\"stock\": {\"mod\": \"off\"}}}", `line 3: json: unknown field "mod"`},
+		{"line after null", "{\"throttles\": null, \"services\": null,\n\"breakers\": {\"x\": {\"mod\": \"off\"}}}", `line 2: json: unknown field "mod"`},
 		{"label twice", `{"services": [{"match": {"a": "b", "a": "c"}}]}`, `"a" is there twice`},
 		{"field of services twice", `{"services": [{"match": {"a": "b"}, "Match": {"c": "d"}}]}`, `"Match" is there twice`},
 		{"name twice in services", `{"services": [{"match": {"a": "b"}, "throttles": {"x": {"ratio": 2}, "x": {"ratio": 3}}}]}`, `"x" is there twice`},
