@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -97,6 +98,13 @@ func reasonOf(err error) error {
 	if wrong := (*net.OpError)(nil); errors.As(err, &wrong) {
 		copied := *wrong
 		copied.Source, err = nil, &copied
+	}
+	if wrong := (*net.DNSError)(nil); errors.As(err, &wrong) { // it has the text of an OpError
+		copied := *wrong
+		if before, after, found := strings.Cut(copied.Err, "->"); found {
+			copied.Err = before[:strings.LastIndexByte(before, ' ')+1] + after
+		}
+		err = &copied
 	}
 	return fmt.Errorf("GET: %w", err)
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,6 +131,28 @@ func TestReadURL_sameReason(t *testing.T) {
 	_, first := read(t.Context())
 	_, second := read(t.Context())
 	if first == nil || second == nil || first.Error() != second.Error() {
+		t.Errorf("got %v and %v want the same", first, second)
+	}
+}
+
+// silent is a connection that nothing comes from.
+type silent struct{ net.Conn }
+
+func (c silent) Read([]byte) (int, error) {
+	return 0, &net.OpError{Op: "read", Net: "udp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.ErrDeadlineExceeded}
+}
+
+// TestReadURL_sameReasonOfNames: it is the same if the server of names does not answer.
+func TestReadURL_sameReasonOfNames(t *testing.T) {
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "udp", "127.0.0.1:9")
+		return silent{c}, err
+	}}
+	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Resolver: resolver}).DialContext}}
+	read := control.ReadURL(client, "http://config.invalid.")
+	_, first := read(t.Context())
+	_, second := read(t.Context())
+	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "lookup config.invalid.") {
 		t.Errorf("got %v and %v want the same", first, second)
 	}
 }
