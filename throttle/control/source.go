@@ -38,7 +38,7 @@ func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duratio
 	case every < shortestInterval:
 		return fmt.Errorf("control: WatchFunc: every is %v: want at least %v", every, shortestInterval)
 	}
-	every += rand.N(every / 10) //nolint:gosec // it spreads the reads of a fleet
+	every = max(every, every+rand.N(every/10)) //nolint:gosec // it spreads the reads of a fleet; max, because the sum may overflow
 	return c.watch(ctx, &watcher{path: name, from: name, every: every, read: func(ctx context.Context) ([]byte, time.Time, error) {
 		ctx, end := context.WithTimeout(ctx, readTimeout)
 		defer end()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -74,6 +75,18 @@ func TestWatchFunc_refuses(t *testing.T) {
 			t.Errorf("got error %v want %s", err, want)
 		}
 	}
+}
+
+// TestWatchFunc_once reads a document that never changes.
+func TestWatchFunc_once(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, reads := newControl(t, control.Hooks{}), 0
+		err := c.WatchFunc(t.Context(), "x", math.MaxInt64, func(context.Context) ([]byte, error) { reads++; return []byte("{}"), nil })
+		time.Sleep(24 * time.Hour)
+		if err != nil || reads != 1 || !c.Stats().Watching {
+			t.Errorf("got error %v, %d reads, %+v want one read", err, reads, c.Stats())
+		}
+	})
 }
 
 // TestReadURL gets a document, asks whether it has changed, and names what is wrong without a password of the address.
