@@ -48,8 +48,8 @@ func (b *queryBuilder) build(q breaker.PollQuery) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		span, join, having = "s.span", b.join(b.arg(string(list), ""), tenant, key), " OR MAX(p.span) IS NOT NULL"
-		where = " AND (s.span IS NULL OR " + b.since("s.span") + ")"
+		span, join, having = "s.spillway_span", b.join(b.arg(string(list), ""), tenant, key), " OR MAX(p.span) IS NOT NULL"
+		where = " AND (s.spillway_span IS NULL OR " + b.since("s.spillway_span") + ")"
 	}
 	return "SELECT p.tenant, p.id, SUM(p.failed), COUNT(p.failed), COUNT(DISTINCT CASE WHEN p.failed = 1 THEN p.reporter END)" +
 		"\nFROM (SELECT " + tenant + " AS tenant, " + key + " AS id, " + outcome + " AS failed, " + reporter + " AS reporter, " + span + " AS span" +
@@ -123,20 +123,24 @@ func (d Dialect) text(column string) string {
 //   - MySQL as a hash, for which it can make an index. Without one it would compare each row with
 //     each key.
 //   - SQLite in hexadecimal.
+//
+// FailedIf names columns of the table without a prefix. So no column of the list may have the name of one.
 func (b *queryBuilder) join(list, tenant, key string) string {
 	switch b.dialect {
 	case PostgreSQL:
-		return "\nLEFT JOIN json_to_recordset(CAST(CAST(" + list + " AS text) AS json)) AS s(tenant text, id text, span bigint) ON s.id = " + key +
-			" AND s.tenant = " + tenant
+		return "\nLEFT JOIN (SELECT tenant AS spillway_tenant, id AS spillway_id, span AS spillway_span" +
+			" FROM json_to_recordset(CAST(CAST(" + list + " AS text) AS json)) AS r(tenant text, id text, span bigint)) s ON s.spillway_id = " + key +
+			" AND s.spillway_tenant = " + tenant
 	case MySQL:
-		return "\nLEFT JOIN (SELECT DISTINCT id, span FROM JSON_TABLE(" + list +
+		return "\nLEFT JOIN (SELECT DISTINCT id AS spillway_id, span AS spillway_span FROM JSON_TABLE(" + list +
 			", '$[*]' COLUMNS (id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin PATH '$.id', span BIGINT PATH '$.span')) j) s" +
-			" ON s.id = CONVERT(SHA2(CONCAT(LENGTH(" + tenant + "), ':', " + tenant + ", " + key + "), 256) USING ascii)"
+			" ON s.spillway_id = CONVERT(SHA2(CONCAT(LENGTH(" + tenant + "), ':', " + tenant + ", " + key + "), 256) USING ascii)"
 	}
 	// LIMIT makes SQLite store the list as a table. SQLite assumes that a list of JSON is short and
 	// needs no index. The second list makes the estimate larger.
-	return "\nLEFT JOIN (SELECT json_extract(l.value, '$.tenant') AS tenant, json_extract(l.value, '$.id') AS id, " +
-		"json_extract(l.value, '$.span') AS span FROM json_each(" + list + ") l, json_each('[0]') LIMIT -1) s ON s.id = hex(" + key + ") AND s.tenant = hex(" + tenant + ")"
+	return "\nLEFT JOIN (SELECT json_extract(l.value, '$.tenant') AS spillway_tenant, json_extract(l.value, '$.id') AS spillway_id, " +
+		"json_extract(l.value, '$.span') AS spillway_span FROM json_each(" + list + ") l, json_each('[0]') LIMIT -1) s" +
+		" ON s.spillway_id = hex(" + key + ") AND s.spillway_tenant = hex(" + tenant + ")"
 }
 
 // keyWindows returns the windows of single keys, in the form in which join compares them. It leaves
