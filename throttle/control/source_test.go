@@ -31,6 +31,7 @@ func TestWatchFunc(t *testing.T) {
 		var now atomic.Pointer[answer]
 		var reads atomic.Int64
 		var buffer [64]byte // the same for all reads
+		begun := time.Now()
 		now.Store(&answer{text: ratio(3)})
 		err := c.WatchFunc(t.Context(), "etcd", 20*time.Second, func(ctx context.Context) ([]byte, error) {
 			reads.Add(1)
@@ -51,6 +52,11 @@ func TestWatchFunc(t *testing.T) {
 		}
 		if _, failed := r.take(); len(failed) != 1 || failed[0].Error() != "control: etcd: no leader" {
 			t.Errorf("got failures %v want one", failed)
+		}
+		now.Store(&answer{text: ratio(3)})
+		time.Sleep(23 * time.Second)
+		if f := c.Status().File; f.Error != "" || !f.Since.Equal(begun) {
+			t.Errorf("the same document again: got %+v want it since %v", f, begun)
 		}
 		now.Store(&answer{text: ratio(4)})
 		time.Sleep(23 * time.Second)

@@ -86,8 +86,9 @@ type watcher struct {
 	from    string // the path with a word, for errors
 	every   time.Duration
 	read    func(context.Context) (data []byte, written time.Time, err error)
-	applied []byte // content of the last document that was applied; nil before
-	version uint32 // of it
+	applied []byte    // content of the last document that was applied; nil before
+	version uint32    // of it
+	since   time.Time // when it was applied
 }
 
 // run reads the document at each interval.
@@ -120,9 +121,9 @@ func (w *watcher) look(ctx context.Context) {
 	if errors.Is(err, errClosed) || ctx.Err() != nil {
 		return
 	}
-	f := FileStatus{Path: w.path, Version: w.version, Since: time.Now().UTC().Truncate(time.Millisecond)}
+	f := FileStatus{Path: w.path, Version: w.version, Since: w.since}
 	if err != nil {
-		f.Error = err.Error()
+		f.Error, f.Since = err.Error(), presentTime()
 	}
 	if w.control.setFile(f) {
 		w.control.fail(ctx, throttle.SourceFile, err)
@@ -142,9 +143,12 @@ func (w *watcher) apply(ctx context.Context, data []byte, written time.Time) err
 	if err != nil {
 		return fmt.Errorf("control: %s: %w", w.from, err)
 	}
-	w.applied, w.version = bytes.Clone(data), versionOf(data) // read may use its bytes again
+	w.applied, w.version, w.since = bytes.Clone(data), versionOf(data), presentTime() // read may use its bytes again
 	return nil
 }
+
+// presentTime returns the time for a FileStatus.
+func presentTime() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // versionOf returns a number that differs for documents that differ. It is never 0.
 func versionOf(data []byte) uint32 {
