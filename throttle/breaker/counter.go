@@ -58,7 +58,8 @@ func NewCounter(span time.Duration) *Counter {
 }
 
 // Success counts a successful call. Do not call it for calls through a [Circuit] or a [Permit],
-// which count themselves.
+// which count themselves. In ModeShadow, leave out calls that began while [Manager.Status] had the
+// state Open: they are no probes.
 func (c *Counter) Success(k Key) { c.add(c.slot(k), window.Accepted) }
 
 // Failure counts a failed call.
