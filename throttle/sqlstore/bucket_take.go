@@ -243,7 +243,9 @@ func (b *Bucket) level(ctx context.Context, t takeRequest) (level bucketstore.Le
 	row, err := run(ctx, b, func(ctx context.Context, db querier) (row levelRow, err error) {
 		begun := time.Now()
 		err = db.QueryRowContext(ctx, b.sql.level, t.name, t.id).Scan(row.targets(&row.now)...)
-		if err == nil && b.isOld(begun) {
+		// The time is that of the statement's begin, and another one may have written the row since.
+		ahead := t.Limit.Algorithm == bucket.Fixed && err == nil && row.level().At > row.now
+		if err == nil && (b.isOld(begun) || ahead) {
 			err = db.QueryRowContext(ctx, b.sql.clock).Scan(&row.now)
 		}
 		return row, err
