@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Runbooks returns a handler that serves runbooks.md of this build as a page, with an anchor per alert in lower case. A
+// Runbooks returns a handler that serves runbooks.md of this build as a page, with an anchor per alert: its name, also in lower case. A
 // service can have it on its private port, so that a page of an alert can be read when nothing else can:
 //
 //	page.Runbooks(dashboards.Runbooks()) // of statusz: /debug/throttle?format=runbooks#throttlebackenddown
@@ -38,7 +38,9 @@ func runbooksPage(text string) string {
 			name, rest, _ := strings.Cut(strings.TrimPrefix(line, "| ["), "]")
 			_, rest, _ = strings.Cut(rest, ")")
 			out.WriteString(`<a href="#` + strings.ToLower(name) + `">` + name + "</a>" + html.EscapeString(rest))
-		case !strings.HasPrefix(line, "<a id=") && !strings.HasPrefix(line, "<!--"):
+		case strings.HasPrefix(line, "<a id="): // dashboards link to it
+			out.WriteString(line)
+		case !strings.HasPrefix(line, "<!--"):
 			out.WriteString(html.EscapeString(line))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-go/spillway/dashboards"
 )
 
-// TestRunbooks_page has both anchors of a section: dashboards link to the file by the name of the alert, alerts and the page by the
-// heading.
+// TestRunbooks_page has both anchors of a section: dashboards link to the file or the page by the name of the alert, alerts and the
+// page itself by the heading.
 func TestRunbooks_page(t *testing.T) {
 	w := httptest.NewRecorder()
 	dashboards.Runbooks().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
@@ -25,7 +25,7 @@ func TestRunbooks_page(t *testing.T) {
 		if !strings.Contains(text, "<a id=\""+name+"\"></a>\n\n## "+name+"\n") {
 			t.Errorf("%s: got no heading with an anchor", name)
 		}
-		for _, want := range []string{`<h2 id="` + strings.ToLower(name) + `">` + name + "</h2>", `<a href="#` + strings.ToLower(name) + `">`} {
+		for _, want := range []string{`<a id="` + name + `"></a>`, `<h2 id="` + strings.ToLower(name) + `">` + name + "</h2>", `<a href="#` + strings.ToLower(name) + `">`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("page: got no %s", want)
 			}
