@@ -58,8 +58,8 @@ export GOFLAGS := $(shell go env GOFLAGS) -tags=nomsgpack
 alone unit without-race: export GOFLAGS := $(GOFLAGS),nosqlite
 
 # $(call each,modules,command) runs the command in every module, also after a failure. It fails if any
-# command failed.
-each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
+# command failed. After Ctrl-C go test and go run end with 1 and not by the signal, so the shell would go on without the trap.
+each = @trap 'exit 130' INT; status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
 .PHONY: help test test-services test-all gofmt alone unit without-race long fuzz lint prose vulncheck fmt api \
 	api-check check compat bench admission soak demo screenshots check-upstream-faults release-check
