@@ -18,6 +18,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/statusz"
 	"github.com/spillway-go/spillway/throttle/statusz/sources"
 )
@@ -87,6 +89,8 @@ func uninstall() {
 	backoff.SetDefaultHooks(backoff.Hooks{})
 	breaker.SetDefaultHooks(breaker.Hooks{})
 	bucket.SetDefaultHooks(bucket.Hooks{})
+	retry.SetDefaultHooks(retry.Hooks{})
+	control.SetDefaultHooks(control.Hooks{})
 }
 
 // URL returns the URL of the server, or "" for a nil Server.

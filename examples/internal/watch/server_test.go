@@ -11,6 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // ask requests a path by a host name.
@@ -60,7 +62,8 @@ func TestAServerShowsMetricsAndThePage(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if backoff.DefaultHooks().Created != nil || breaker.DefaultHooks().Created != nil || bucket.DefaultHooks().Created != nil {
+	set := backoff.DefaultHooks().Created != nil || breaker.DefaultHooks().Created != nil || bucket.DefaultHooks().Created != nil
+	if set || retry.DefaultHooks().Created != nil || control.DefaultHooks().Created != nil {
 		t.Error("after Close: got default hooks want none")
 	}
 }
