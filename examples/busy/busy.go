@@ -61,7 +61,7 @@ func (b *busy) run(ctx context.Context, stdout io.Writer) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
-	wg.Go(func() { b.load.run(ctx) })
+	wg.Go(func() { b.load.run(ctx, time.Now()) })
 	wg.Go(func() { b.protected.watch(ctx) })
 	wg.Go(func() { b.bare.watch(ctx) })
 	total := time.Duration(b.settings.seconds) * time.Second

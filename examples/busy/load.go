@@ -61,18 +61,24 @@ type load struct {
 func (l *load) set(factor float64) { l.factor.Store(math.Float64bits(factor)) }
 func (l *load) get() float64       { return math.Float64frombits(l.factor.Load()) }
 
-// run sends requests until ctx ends. The gaps between them are exponential, so the arrivals are a
+// maxCatchUp is the longest time whose requests are sent at once after the process was paused, such as by Ctrl-Z.
+const maxCatchUp = time.Second
+
+// run sends requests from the time due until ctx ends. The gaps between them are exponential, so the arrivals are a
 // Poisson process. After step it draws a longer gap again, by the rate of then. That changes nothing
 // else: such a process has no memory.
-func (l *load) run(ctx context.Context) {
+func (l *load) run(ctx context.Context, due time.Time) {
 	const step = 20 * time.Millisecond
-	for due := time.Now(); ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		gap := rand.ExpFloat64() / (l.get() * l.capacity) // in seconds; infinite without a load
 		arrives := gap < step.Seconds()
 		if !arrives {
 			gap = step.Seconds()
 		}
 		due = due.Add(time.Duration(gap * float64(time.Second)))
+		if missed := time.Since(due) - maxCatchUp; missed > 0 {
+			due = due.Add(missed)
+		}
 		time.Sleep(time.Until(due))
 		if arrives {
 			l.send(ctx, due)

@@ -56,18 +56,20 @@ func TestTheMix(t *testing.T) {
 	}
 }
 
-// TestTheLoad sends requests for ten seconds of virtual time: by chance, to both servers, whatever becomes of them.
+// TestTheLoad sends requests for ten seconds of virtual time: by chance, to both servers, whatever becomes of them. After a pause
+// it sends those of a second at once.
 func TestTheLoad(t *testing.T) {
 	for _, tt := range []struct {
 		capacity, factor float64
 		burst            int64
-		delay            time.Duration
+		delay, pause     time.Duration
 	}{
-		{200, 3, 0, time.Millisecond},
-		{200, 3, 0, time.Hour},
-		{20, 0.1, 0, time.Millisecond}, // gaps are longer than a step
-		{200, 0, 0, time.Millisecond},
-		{200, 0, 400, time.Millisecond},
+		{200, 3, 0, time.Millisecond, 0},
+		{200, 3, 0, time.Hour, 0},
+		{200, 3, 0, time.Millisecond, time.Minute},
+		{20, 0.1, 0, time.Millisecond, 0}, // gaps are longer than a step
+		{200, 0, 0, time.Millisecond, 0},
+		{200, 0, 400, time.Millisecond, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var sent [2]atomic.Int64
@@ -83,8 +85,8 @@ func TestTheLoad(t *testing.T) {
 			l.burst.Add(tt.burst)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			l.run(ctx)
-			want := 10*tt.factor*tt.capacity + float64(tt.burst)
+			l.run(ctx, time.Now().Add(-tt.pause))
+			want := (10+min(tt.pause, maxCatchUp).Seconds())*tt.factor*tt.capacity + float64(tt.burst)
 			if got := float64(sent[0].Load()); math.Abs(got-want) > 6*math.Sqrt(want-float64(tt.burst)) || got != float64(sent[1].Load()) {
 				t.Errorf("%+v: got %v and %v requests want about %v to both", tt, got, sent[1].Load(), want)
 			}
