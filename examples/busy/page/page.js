@@ -42,6 +42,7 @@ let samples = [];
 let drawn = 0;
 let touched = -followDelay;
 let pending = null;
+let load = Number(byId("load").value); // a flag sets values between the steps of the slider
 
 // put shows a number, or a dash for null.
 function put(id, value, text) {
@@ -76,7 +77,10 @@ function show(sample) {
   const disturbed = disturbance(sample);
   byId("disturbed").textContent = disturbed;
   byId("disturbed").hidden = disturbed === "";
-  if (pending === null && performance.now() - touched > followDelay) byId("load").value = sample.load;
+  if (pending === null && performance.now() - touched > followDelay) {
+    load = sample.load;
+    byId("load").value = load;
+  }
   label(sample.capacity);
 }
 
@@ -102,7 +106,6 @@ function disturbance(sample) {
 }
 
 function label(capacity) {
-  const load = Number(byId("load").value);
   const text = `${load.toFixed(1)}× its capacity: ${whole.format(load * capacity)} a second`;
   byId("load-value").textContent = text;
   byId("load").setAttribute("aria-valuetext", text);
@@ -111,7 +114,8 @@ function label(capacity) {
 
 // slide sends the load of the slider.
 function slide() {
-  change({ load: Number(byId("load").value) });
+  load = Number(byId("load").value);
+  change({ load });
   if (samples.length > 0) label(samples[samples.length - 1].capacity);
 }
 

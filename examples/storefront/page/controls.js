@@ -17,11 +17,13 @@ export class Controls {
   constructor() {
     this.pending = null;
     this.touched = 0;
+    this.shown = { load: Number(byId("load").value), capacity: Number(byId("capacity").value) }; // flags set values between the steps of a slider
     for (const name of ["load", "capacity"]) {
       byId(name).addEventListener("input", (event) => {
         this.touched = performance.now();
+        this.shown[name] = Number(event.target.value);
         this.label();
-        this.change({ [name]: Number(event.target.value) });
+        this.change({ [name]: this.shown[name] });
       });
     }
     for (const choice of document.querySelectorAll(".choice input")) {
@@ -72,6 +74,7 @@ export class Controls {
   }
 
   show(settings) {
+    this.shown = { load: settings.load, capacity: settings.capacity };
     byId("load").value = settings.load;
     byId("capacity").value = settings.capacity;
     for (const name of ["backend", "throttle", "policy"]) {
@@ -82,8 +85,7 @@ export class Controls {
   }
 
   label() {
-    const load = Number(byId("load").value);
-    const capacity = Number(byId("capacity").value);
+    const { load, capacity } = this.shown;
     const calls = number.format(load * capacity);
     this.showValue("load", `${load.toFixed(1)}× capacity, ${calls} calls/s`);
     this.showValue("capacity", `${number.format(capacity)} calls/s`);

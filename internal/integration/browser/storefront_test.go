@@ -65,7 +65,8 @@ func TestStorefront_Policy(t *testing.T) {
 }
 
 func TestStorefront_Charts(t *testing.T) {
-	p, _ := storefront(t)
+	p, _ := storefront(t, "-capacity", "420")
+	p.eventually("the capacity is that of the flag, between two steps of the slider", `document.querySelector("#capacity-value").textContent === "420 calls/s"`)
 	for _, id := range []string{"chart-goodput", "chart-latency", "chart-success", "chart-shed", "chart-probability"} {
 		before := evaluate[string](p, fmt.Sprintf(`window.before = document.querySelector("#%s").toDataURL()`, id))
 		if len(before) < 1000 {
