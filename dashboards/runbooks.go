@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Runbooks returns a handler that serves runbooks.md of this build as a page, with an anchor per alert: its name, also in lower case. A
-// service can have it on its private port, so that a page of an alert can be read when nothing else can:
+// Runbooks returns a handler that serves runbooks.md of this build as a page. Each alert has two anchors: its name, and its name
+// in lower case. A service can have it on its private port, so that a page of an alert can be read when nothing else can:
 //
 //	page.Runbooks(dashboards.Runbooks()) // of statusz: /debug/throttle?format=runbooks#throttlebackenddown
 func Runbooks() http.Handler {
