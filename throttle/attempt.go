@@ -82,7 +82,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	}
 	a.stage = running
 	a.row[started].Add(1)
-	if t.canceledAfter.Load() > 0 {
+	if t.canceledAfter.Load() > 0 && a.watch == nil { // the watch has its own time
 		a.began, a.timed = t.elapsed(), true
 	}
 	return nil

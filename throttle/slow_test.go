@@ -270,3 +270,16 @@ func TestTuneSlow(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowWithCanceledAfter: both need the time at which a call began, and the clock goes on between them.
+func TestSlowWithCanceledAfter(t *testing.T) {
+	var clock atomic.Int64
+	th := build(t, throttle.Config{Slow: time.Second, CanceledAfter: time.Second, Rand: lucky, Now: func() time.Time {
+		return time.Unix(0, clock.Add(int64(30*time.Millisecond))) // a quarter of a slot of open calls
+	}})
+	times(100, th, throttle.High, nil)
+	high := tier(th, throttle.High)
+	equal(t, "late", high.Slow, throttle.SlowTotals{})
+	equal(t, "rejected", high.Window.Rejected, 0)
+	equal(t, "open", th.Stats().Slow.Open, 0)
+}
