@@ -207,3 +207,16 @@ func TestMonitor_end(t *testing.T) {
 		})
 	}
 }
+
+// TestMonitor_endWithLowRatio ends an alert after an overload, however low the Ratio is.
+func TestMonitor_endWithLowRatio(t *testing.T) {
+	for _, ratio := range []float64{1.01, 1.1} {
+		w := newWatched(t, Config{Ratio: ratio})
+		w.play(time.Minute, 100, 0)
+		w.play(time.Minute, 200, 0.6)
+		w.play(4*time.Minute, 200, 0)
+		if shed := w.play(time.Minute, 200, 0); shed > 0 || w.Stats().State.Alert != NoAlert {
+			t.Errorf("ratio %v: %d calls were shed after four minutes without a rejection, in the state %v", ratio, shed, w.Stats().State)
+		}
+	}
+}

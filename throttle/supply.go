@@ -25,6 +25,9 @@ const (
 	// More rejections than the target make the supply fall slowly, because the share of the calls that are
 	// accepted falls by itself.
 	fall, leastChange = 0.05, 0.9
+	// Without rejections the supply grows by this at least, however low the Ratio is: pool.share lowers it by up to 15 %,
+	// so that with less growth shedding would not end.
+	leastGrowth = 0.2
 	// A rejection of which the backend said that it is full counts 1 + fullWeight times: there is no need to leave
 	// room for errors. And the supply grows by fullGrowth at most after such ones, and by chanceGrowth less as
 	// answers are few: then it is chance whether there was a rejection, and the clients that saw none would send
@@ -88,7 +91,7 @@ func (o *pool) usualShare() float64 {
 }
 
 // change returns how much larger the supply becomes. As the rejections of the window approach target times
-// the accepted calls, it falls from k to 1. Those of which the backend said that it is full count more, and let
+// the accepted calls, it falls from k to 1, or from 1.2 if k is less. Those of which the backend said that it is full count more, and let
 // it grow less; but not late calls. The whole window counts, because few rejections are recent. If few of them
 // are recent for the window, they have ended, and count less; not if calls are late: those come in bursts, and
 // would be forgotten in between. If a queue was found, its length says more than rejections.
@@ -100,7 +103,7 @@ func (o *pool) change(c *claims) float64 {
 	if !o.queue.late {
 		rejected = min(rejected, recentPart*(o.latest+newRejection))
 	}
-	weight, growth := o.full, o.k-1
+	weight, growth := o.full, o.growth()
 	if !o.saidFull {
 		weight, growth = o.weightOfFull()*o.full, growth+o.full*(min(growth, o.mostGrowth())-growth)
 	}
@@ -118,10 +121,12 @@ func (o *pool) mostGrowth() float64 {
 	}
 	before := window.Sum(o.known)
 	if float64(before.Rejected)*o.accepted >= surelyFree*(answersOf(&before)-o.accepted) {
-		return o.k - 1
+		return o.growth()
 	}
 	return freeGrowth
 }
+
+func (o *pool) growth() float64 { return max(o.k-1, leastGrowth) }
 
 func (o *pool) weightOfFull() float64 {
 	if o.spares {

@@ -79,7 +79,7 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 			return k * allRecent
 		}
 		counted := min((1-forgiven)*r, share*((1-forgivenRecently)*float64(window.Sum(recent).Rejected)+1))
-		change := 1 + (k-1)*(1-counted/(1+tau*all))
+		change := 1 + max(k-1, 0.2)*(1-counted/(1+tau*all))
 		if change < 1 {
 			change = max(0.9, 1-0.05*(counted/(1+tau*all)-1))
 		}
