@@ -162,8 +162,11 @@ func (t *trial) rises(now time.Duration, demand float64) bool {
 }
 
 // evidenceForErrors returns how much better errors explain the answers before and since fewer calls were
-// sent than load, in nats.
+// sent than load, in nats. Without answers since, it is 0, and not what rounding leaves.
 func evidenceForErrors(before, since *window.Counts) float64 {
+	if answersOf(since) == 0 {
+		return 0
+	}
 	return explain(before, since, 1) - explain(before, since, loadLeaves)
 }
 

@@ -37,6 +37,15 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// TestTrial_nothingHeld decides by no rounding error if no call of a trial was held back, as with a single priority.
+func TestTrial_nothingHeld(t *testing.T) {
+	for answers := range uint64(200) {
+		var tr trial
+		tr.begin(0, tier(24+answers, (24+answers)/3, 0), mostTried, 400)
+		wantSame(t, fmt.Sprint("verdict after ", answers), tr.look(5*time.Second, tier(2, 1, 0), tier(2, 1, 0), tier(2, 1, 0)), isDoubtful)
+	}
+}
+
 // TestTrial_waits has the next trial later each time.
 func TestTrial_waits(t *testing.T) {
 	var tr trial
