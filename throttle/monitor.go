@@ -102,7 +102,7 @@ func (m *monitor) update(now time.Duration, o *observation, background float64) 
 	fresh := o.ever.Minus(m.ever)
 	m.at, m.ever = now, o.ever
 	if m.fixed != background {
-		m.fixed = background
+		m.fixed, m.forgiven = background, 0 // it holds from now on, whatever was found
 		m.setRatios()
 	}
 	m.relief.add(&fresh, &o.span)
@@ -135,7 +135,7 @@ func (m *monitor) forget() {
 		m.since = m.at
 	}
 	m.calm(false)
-	m.quiet, m.trial, m.relief = quietTime{}, trial{}, relief{}
+	m.quiet, m.trial, m.relief, m.doubtUntil = quietTime{}, trial{}, relief{}, 0
 	m.startBlock()
 	m.setRatios()
 }

@@ -153,9 +153,24 @@ func TestMonitor_clockBack(t *testing.T) {
 	if m.alert != RatioAlert {
 		t.Fatalf("got %v want an alert", m.alert)
 	}
+	m.doubtUntil = time.Hour + verdictTime
 	if changed := m.update(time.Minute, &o, 0); !changed || m.alert != NoAlert || m.since != time.Minute {
 		t.Errorf("got %+v want quiet since then", m.stance)
 	}
+	if m.at < m.doubtUntil {
+		t.Errorf("a calm backend is doubted until %v", m.doubtUntil)
+	}
+}
+
+// TestMonitor_backgroundAfterErrors keeps a Background that is set in an alert after errors were found, though fewer are
+// left of these.
+func TestMonitor_backgroundAfterErrors(t *testing.T) {
+	m := newMonitor(10 * time.Second)
+	m.alert, m.background, m.forgiven = FullAlert, 0.3, 0.3
+	o := observation{span: tier(90, 10, 50), recent: []window.Counts{tier(18, 2, 10)}, ever: tier(90, 10, 50), ratio: 2, padding: 10}
+	m.update(time.Second, &o, 0.25)
+	m.update(2*time.Second, &o, 0.25)
+	wantSame(t, "background", m.background, 0.25)
 }
 
 // TestMonitor_sharedBackground forgives all rejections during an alert, if Background is their share.
