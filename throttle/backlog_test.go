@@ -38,7 +38,7 @@ func TestGate_findBacklog(t *testing.T) {
 		"late calls again and again": {queue, {seconds: 7, accepted: 100, want: true}, {seconds: 1, accepted: 100, late: true, want: true}, {seconds: 7, accepted: 100, want: true}},
 	} {
 		g, half := &gate{}, int64(0)
-		g.open([MaxPriorities]window.Counts{})
+		g.open(0, [MaxPriorities]window.Counts{})
 		calm := backlogSteps{seconds: 4, accepted: steps[0].accepted}
 		for i, s := range append([]backlogSteps{calm}, steps...) {
 			for range 2 * s.seconds {

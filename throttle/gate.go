@@ -58,11 +58,13 @@ type gate struct {
 // marks are totals by priority.
 type marks struct {
 	accepted, late [MaxPriorities]float64
-	failed         float64 // late calls that ended without an answer, of all priorities
+	failed         float64       // late calls that ended without an answer, of all priorities
+	at             time.Duration // of the update with these totals
 }
 
 // open opens a new gate. It remembers the totals of accepted calls.
-func (g *gate) open(accepted [MaxPriorities]window.Counts) {
+func (g *gate) open(now time.Duration, accepted [MaxPriorities]window.Counts) {
+	g.last.at = now
 	for p := range g.limits {
 		g.limits[p].Store(noLimit)
 		g.last.accepted[p] = float64(accepted[p].Accepted)
@@ -83,9 +85,9 @@ func (g *gate) update(now time.Duration, w *watch, accepted []window.Counts, f *
 		m.accepted[p] = float64(accepted[p].Accepted)
 		m.late[p] += float64(f.Late[p])
 	}
-	m.failed = float64(g.failed.Load())
+	m.failed, m.at = float64(g.failed.Load()), now
 	short, long := m.minus(g.before(shortMarks)), m.minus(g.before(numMarks))
-	rate := sum(short.accepted[:]) / (shortMarks * markLength).Seconds()
+	rate := short.rate()
 	holds := f.Open > 0
 	if w.learner != nil {
 		rate = max(rate, leastOfUsual*w.learner.usualRate())
@@ -120,8 +122,18 @@ func (m *marks) minus(before *marks) marks {
 		d.accepted[p] -= before.accepted[p]
 		d.late[p] -= before.late[p]
 	}
-	d.failed -= before.failed
+	d.failed, d.at = d.failed-before.failed, d.at-before.at
 	return d
+}
+
+// rate returns the accepted calls per second of a difference of shortMarks. With a long Slow or few calls, updates are
+// rarer than marks, and it holds the calls of a longer time.
+func (m *marks) rate() float64 {
+	span := time.Duration(shortMarks * markLength)
+	if m.at > span+markLength {
+		span = m.at
+	}
+	return sum(m.accepted[:]) / span.Seconds()
 }
 
 // tooLate reports whether too many calls of priority p and of those above it went late.

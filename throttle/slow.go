@@ -83,7 +83,7 @@ func (t *Throttle) newWatch(slow time.Duration) *watch {
 	if slow > 0 {
 		w.ring = late.New(slow, t.priorities, t.window.Stripes())
 	}
-	w.gate.open(t.accepted())
+	w.gate.open(t.elapsed(), t.accepted())
 	return w
 }
 

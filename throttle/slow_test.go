@@ -194,6 +194,25 @@ func TestTheGateCountsNoCallsOfLowerPriorities(t *testing.T) {
 	})
 }
 
+// TestTheGateOfALongSlow: late calls are looked for every eighth of Slow, and the calls that were accepted meanwhile are not
+// those of 2 s.
+func TestTheGateOfALongSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: time.Minute, Rand: lucky})
+		play := func(seconds int) {
+			for range seconds {
+				times(10, th, throttle.High, nil)
+				time.Sleep(time.Second)
+			}
+		}
+		play(60)
+		calls := admitMany(t, th, throttle.High, 1000)
+		play(68)
+		equal(t, "limit: 10 calls are accepted in 1 s, and two more", tier(th, throttle.High).Slow.Limit, 602)
+		endAll(calls)
+	})
+}
+
 func TestTheGateLetsACallThroughEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{Slow: 2 * time.Second, Rand: lucky})
