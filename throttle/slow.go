@@ -235,7 +235,7 @@ func (a *attempt) respond() {
 		return
 	}
 	now := a.throttle.elapsed()
-	a.leave(now, now-a.began, true)
+	a.leave(now, max(0, now-a.began), true)
 	a.watch = nil
 }
 

@@ -302,3 +302,19 @@ func TestSlowWithCanceledAfter(t *testing.T) {
 	equal(t, "rejected", high.Window.Rejected, 0)
 	equal(t, "open", th.Stats().Slow.Open, 0)
 }
+
+// TestResponding_clockBack: a call whose answer comes before it has begun took no time.
+func TestResponding_clockBack(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	th := build(t, throttle.Config{SlowAuto: true, Now: func() time.Time { return now }})
+	for _, d := range []time.Duration{1, 1, 1, 1, -3600, 1, 1, 1, 1, 1} {
+		call := admit(t, th, throttle.High)
+		now = now.Add(d * time.Second)
+		call.Responding()
+		call.Done(nil)
+		now = now.Add(max(0, -d) * time.Second)
+	}
+	call := admit(t, th, throttle.High)
+	call.Done(nil)
+	equal(t, "learned, of ten calls of a second or none", th.Stats().Slow.Learned > time.Second, true)
+}
