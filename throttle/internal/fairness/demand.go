@@ -136,19 +136,26 @@ func mark(c *atomic.Uint64, above bool) {
 	}
 }
 
-// sweep empties the cells of a set that were not used for long, before their ticks wrap around.
-func (d *demand) sweep(at uint64) {
-	set := &d.cells[at%sets]
-	for i := range set {
-		if v := set[i].Load(); v != 0 && d.age(v, at) > 6*memory {
-			set[i].CompareAndSwap(v, 0)
+// sweep empties the cells that were not used for long, before their ticks wrap around: in one set for each tick since the
+// last one.
+func (d *demand) sweep(at, last uint64) {
+	for turn := at - min(at-last, sets) + 1; turn <= at; turn++ {
+		set := &d.cells[turn%sets]
+		for i := range set {
+			if v := set[i].Load(); v != 0 && d.age(v, at) > 6*memory {
+				set[i].CompareAndSwap(v, 0)
+			}
 		}
 	}
 }
 
-// counted yields the cells whose calls still count, with their sets.
-func (d *demand) counted(at uint64) iter.Seq2[int, uint64] {
+// counted yields the cells whose calls still count, with their sets. Last is the last tick: their ticks may have wrapped
+// around since then.
+func (d *demand) counted(at, last uint64) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
+		if at > last+memory {
+			return
+		}
 		for set := range d.cells {
 			for i := range d.cells[set] {
 				if v := d.cells[set][i].Load(); v != 0 && d.age(v, at) <= memory && !yield(set, v) {

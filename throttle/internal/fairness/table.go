@@ -118,7 +118,7 @@ func (t *Table) Spares(now time.Duration) bool {
 // keep empties what is old. Last is the last tick.
 func (t *Table) keep(at, last uint64) {
 	if at-last <= idle {
-		t.demand.sweep(at)
+		t.demand.sweep(at, last)
 		return
 	}
 	t.demand.clear()
@@ -152,7 +152,7 @@ type Row struct {
 func (t *Table) Rows(now time.Duration) []Row {
 	at := tickOf(now)
 	rows := make([]Row, t.shares.rows)
-	for _, v := range t.demand.counted(at) {
+	for _, v := range t.demand.counted(at, t.shares.at.Load()) {
 		row, calls := &rows[rowOf(v)], t.demand.calls(v, at)/one
 		if v&aboveFlag != 0 {
 			row.Above++

@@ -17,7 +17,7 @@ type Tenant struct {
 func (t *Table) Tenants(now time.Duration, rows []int) []Tenant {
 	at := tickOf(now)
 	sums := map[uint32]Tenant{}
-	for set, v := range t.demand.counted(at) {
+	for set, v := range t.demand.counted(at, t.shares.at.Load()) {
 		if slices.Contains(rows, rowOf(v)) {
 			id := tenantOf(v, set)
 			sums[id] = Tenant{id, sums[id].Calls + t.demand.calls(v, at)/one, sums[id].Above || v&aboveFlag != 0}

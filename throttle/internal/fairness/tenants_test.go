@@ -34,6 +34,25 @@ func TestTenants(t *testing.T) {
 	}
 }
 
+// TestTenants_old has no tenants of long ago, whether calls go on or not.
+func TestTenants_old(t *testing.T) {
+	for _, pause := range []time.Duration{time.Second, 30 * time.Second, time.Hour} {
+		table := New(Config{Rows: 1})
+		for i := range 100 {
+			table.Decide(fmt.Sprint("tenant ", i), 0, 0, 0, 0.5, 0)
+		}
+		next := pause
+		for now := time.Minute; now < time.Hour; now += time.Minute {
+			for ; next <= now; next += pause {
+				table.Decide("new", 0, 0, next, 0.5, 0)
+			}
+			if got := len(table.Tenants(now, []int{0})); got > 1 || table.Rows(now)[0].Calls > 100 {
+				t.Fatalf("a call each %v, after %v: got %d tenants want one at most", pause, now, got)
+			}
+		}
+	}
+}
+
 // TestKeep has keys of the tenants that Keep names, and of no other.
 func TestKeep(t *testing.T) {
 	table := New(Config{Rows: 2})
