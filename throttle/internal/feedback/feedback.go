@@ -149,8 +149,16 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, answers int
 	}
 	defer s.mu.Unlock()
 	f := &s.fresh
-	if s.active.Load() {
+	if s.active.Load() && now-s.receivedAt > remembered {
+		s.fresh = sums{} // nobody has updated the state meanwhile, because nothing was shed
+		s.forget()
+	}
+	switch {
+	case s.active.Load():
 		s.gap += (min(max(0, now-s.receivedAt), longestLasting) - s.gap) / lastingReports
+	case !overloaded:
+		s.calm.Store(true)
+		return
 	}
 	s.receivedAt = now
 	if !overloaded {
@@ -283,24 +291,4 @@ func (s *State) mix(dt float64) {
 			s.calmAt = s.at
 		}
 	}
-}
-
-// forget sets the state of a client that has received nothing of an overload.
-func (s *State) forget() {
-	s.levels, s.overloaded, s.judged, s.expected, s.rejected = [MaxPriorities]float64{}, 0, false, 0, 0
-	s.active.Store(false)
-	s.gap = 0
-}
-
-// lasts returns how long a report counts now: longer if reports are rare.
-func (s *State) lasts() time.Duration {
-	return min(max(s.lasting, lastingReports*s.gap), longestLasting)
-}
-
-// Forget forgets what was received of an overload.
-func (s *State) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fresh = sums{}
-	s.forget()
 }

@@ -193,6 +193,23 @@ func TestState_silence(t *testing.T) {
 	}
 }
 
+// TestState_longSilence wants that a report after a long time begins anew, though no update came meanwhile: nobody makes one
+// while nothing is shed.
+func TestState_longSilence(t *testing.T) {
+	m := newModel(1, 0, 0)
+	for range 100 {
+		m.now += 100 * time.Millisecond
+		m.receive(0.8)
+	}
+	m.now += 10 * time.Second
+	m.fade()
+	m.now += time.Hour
+	m.receive(0.2)
+	if p := m.Probability(m.now)[0]; p > 0.3 {
+		t.Errorf("the server sheds 0.2: got %.2f of an hour ago", p)
+	}
+}
+
 // TestState_rareReports wants that a report counts for longer in a client that receives few.
 func TestState_rareReports(t *testing.T) {
 	m := newModel(1, 0, 0)
