@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,17 @@ func TestMonitor_blocksOfReports(t *testing.T) {
 			t.Errorf("overloaded %v: got %d blocks", overloaded, m.quiet.known)
 		}
 	}
+}
+
+// TestStats_calm knows a calm backend with any window: the longest bucket has half a minute.
+func TestStats_calm(t *testing.T) {
+	w := newWatched(t, Config{Window: time.Hour})
+	for second := range 40 {
+		w.playSaying(LoadReport{}, time.Second, 10, 0)
+		wantSame(t, fmt.Sprint("received in second ", second), w.Stats().Received.String(), "calm")
+	}
+	w.now = w.now.Add(feedback.Lasting + time.Second)
+	wantSame(t, "received later", w.Stats().Received.String(), "unknown")
 }
 
 // TestMonitor_calm wants that errors which come with more calls are forgiven while the backend says that it

@@ -34,6 +34,9 @@ func (s *State) Summary(now time.Duration) Summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now = max(now, s.at)
+	if s.calm.Swap(false) {
+		s.calmAt = now // since the last update, which may be long ago
+	}
 	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
 	if s.active.Load() {
 		recent := now-s.receivedAt <= s.lasts()
