@@ -150,7 +150,7 @@ func (s *State) Add(overloaded bool, shares *[MaxPriorities]float64, answers int
 	defer s.mu.Unlock()
 	f := &s.fresh
 	if s.active.Load() && now-s.receivedAt > remembered {
-		s.fresh = sums{} // nobody has updated the state meanwhile, because nothing was shed
+		s.fresh = sums{} // no update has done so, because nothing was shed
 		s.forget()
 	}
 	switch {
