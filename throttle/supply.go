@@ -91,10 +91,10 @@ func (o *pool) usualShare() float64 {
 }
 
 // change returns how much larger the supply becomes. As the rejections of the window approach target times
-// the accepted calls, it falls from k to 1, or from 1.2 if k is less. Those of which the backend said that it is full count more, and let
-// it grow less; but not late calls. The whole window counts, because few rejections are recent. If few of them
-// are recent for the window, they have ended, and count less; not if calls are late: those come in bursts, and
-// would be forgotten in between. If a queue was found, its length says more than rejections.
+// the accepted calls, it falls from k to 1, or from 1.2 if k is less. Those of which the backend said that it is
+// full count more, and let it grow less; but not late calls. The whole window counts, because few rejections are
+// recent. If few of them are recent for the window, they have ended, and count less; not if calls are late: those
+// come in bursts, and would be forgotten in between. If a queue was found, its length says more than rejections.
 func (o *pool) change(c *claims) float64 {
 	if o.queue.found {
 		return o.queue.change(o.k)
