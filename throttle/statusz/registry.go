@@ -1,6 +1,7 @@
 package statusz
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 // registry holds the throttles and the sources of the page. Its locks are not held while a function
@@ -71,20 +73,16 @@ func (g *registry) end() {
 func (g *registry) read() []rowStats {
 	sources := g.throttles.Sources()
 	rows := make([]rowStats, 0, len(sources))
-	for i := 0; i < len(sources); {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for i < len(sources) {
-				s := sources[i]
-				i++
-				if r, open, _ := s.Read(); open { // there is no error: readMember recovers panics
-					r.id, r.name = s.Data, s.Name
-					rows = append(rows, r)
-				}
-			}
-		}()
-		<-ended
+	for _, s := range sources {
+		open := false
+		r, err := remote.Await(context.Background(), func(context.Context) (r rowStats, _ error) {
+			r, open, _ = s.Read() // there is no error: readMember recovers panics
+			return r, nil
+		}, nil)
+		if err == nil && open {
+			r.id, r.name = s.Data, s.Name
+			rows = append(rows, r)
+		}
 	}
 	slices.SortFunc(rows, func(a, b rowStats) int { return strings.Compare(a.name, b.name) })
 	return rows

@@ -193,8 +193,8 @@ func TestState_silence(t *testing.T) {
 	}
 }
 
-// TestState_longSilence wants that a report after a long time begins anew, though no update came meanwhile: nobody makes one
-// while nothing is shed.
+// TestState_longSilence wants that a report after a long time begins anew. There is no update meanwhile, because nothing
+// is shed.
 func TestState_longSilence(t *testing.T) {
 	m := newModel(1, 0, 0)
 	for range 100 {
