@@ -12,9 +12,6 @@ const (
 	// Open calls are counted by the time at which they were admitted: this many times of this length.
 	cohorts      = 16
 	cohortLength = 250 * time.Millisecond
-	// callsPerLook is how many calls of a stripe and priority look at the clock once: a timer may be
-	// late while calls wait.
-	callsPerLook = 16
 )
 
 // Demand counts the calls of all throttles with the same setting. All methods are safe for concurrent
@@ -54,8 +51,8 @@ func (d *Demand) Enter(stripe, priority int) float64 {
 	if d.process.state.Load() == calm {
 		return 0
 	}
-	n := d.stripes[stripe%Stripes].calls[priority].Add(1)
-	return d.process.look(n, priority)
+	d.stripes[stripe%Stripes].calls[priority].Add(1)
+	return d.process.look(priority)
 }
 
 // Begin counts an admitted call as open. A call that begins while no calls wait is not counted.

@@ -100,25 +100,23 @@ func (p *Process) Yield() {
 	}
 }
 
-// look returns the probability with which a call is to be shed. N is its number. Some calls look at the
-// clock.
-func (p *Process) look(n uint32, priority int) float64 {
-	if state := p.state.Load(); state == stopped || n%callsPerLook == 0 {
-		p.wake()
-	}
+// look returns the probability with which a call is to be shed, after a tick if it is time for one.
+func (p *Process) look(priority int) float64 {
+	p.wake()
 	if bits := p.drops[priority].Load(); bits != 0 {
 		return math.Float64frombits(bits)
 	}
 	return 0
 }
 
-// wake starts the timer if it does not run. If the timer is late, it does a tick in its place.
+// wake starts the timer if it does not run. If the timer is late, it does a tick in its place: the goroutine
+// of the timer waits for a processor like all others, for seconds if their turns are long.
 func (p *Process) wake() {
 	now := time.Now()
 	if now.Unix() < earliest {
 		return
 	}
-	if p.state.CompareAndSwap(stopped, calm) {
+	if p.state.Load() == stopped && p.state.CompareAndSwap(stopped, calm) {
 		p.start(now)
 		return
 	}

@@ -147,6 +147,20 @@ func TestDemand_open(t *testing.T) {
 }
 
 // TestProcess_concurrent makes calls and ticks at the same time, and reads the state.
+// TestProcess_lateTimer has a timer that does not come, because its goroutine waits for a processor. While calls
+// wait, the next one of any stripe and priority does the tick.
+func TestProcess_lateTimer(t *testing.T) {
+	p := newProcess(full)
+	d := p.Demand(20*time.Millisecond, false)
+	base := time.Now().Add(-time.Second)
+	p.base.Store(&base)
+	p.state.Store(crowded)
+	d.Enter(5, 1)
+	if got := time.Duration(p.last.Load()); got < time.Second {
+		t.Errorf("got the last tick at %v, want it at the call", got)
+	}
+}
+
 func TestProcess_concurrent(t *testing.T) {
 	p := New(full)
 	d := p.Demand(20*time.Millisecond, false)
