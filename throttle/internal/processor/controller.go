@@ -20,13 +20,18 @@ const (
 	// leastAdmitted is the least share of the demand that is admitted.
 	leastAdmitted = 0.005
 	// leastQueue is the number of goroutines per processor that may wait, however long their turns are:
-	// with fewer, chance alone would make it shed.
+	// with fewer, chance alone would make it shed. While calls are shed, that may be as few as heldQueue if the
+	// others wait for longer than heldWait, in seconds: a request needs several turns, and its caller has a deadline.
 	leastQueue = 10
+	heldQueue  = 3
+	heldWait   = 0.1
 	// A wait above the aim is an overload if it is manyAims of it, and lasts this many seconds, or if it lasts
-	// for longestPatience. A garbage collection or an unlucky moment is over before.
+	// for longestPatience. A garbage collection or an unlucky moment is over before. Within againTime of an
+	// overload, patience is enough: with few long requests, an overload often ends by chance alone.
 	patience        = 0.2
 	longestPatience = 1.0
 	manyAims        = 8
+	againTime       = 10.0
 	// shortDrain is the time in which a queue may end by itself, without shedding. Many clients wait no
 	// longer.
 	shortDrain = 0.8
@@ -75,6 +80,7 @@ type Controller struct {
 	refusing float64 // minus the logarithm of the admitted share
 	overload bool
 	above    float64 // for how long the wait has been above the aim
+	again    float64 // for how long an overload will begin sooner, because one has just ended
 	calm     float64 // for how long nothing had to be shed
 	shadow   bool    // nothing is shed, so that a trial would show nothing
 	trial    trial
@@ -91,9 +97,13 @@ func (c *Controller) Update(r *Reading) {
 	c.mix.add(&r.Demand, dt)
 	c.background.calls = c.mix.rate()
 	turn := c.pace.turn() / float64(r.Processors)
-	base := max(r.Aim.Seconds(), leastQueue*turn*math.Sqrt(float64(r.Processors)))
+	queue := turn * math.Sqrt(float64(r.Processors))
+	base := max(r.Aim.Seconds(), leastQueue*queue)
 	now := float64(r.Runnable) * turn
 	c.learn(r, dt, now, base)
+	if c.overload {
+		base = max(r.Aim.Seconds(), min(leastQueue*queue, max(heldQueue*queue, heldWait)))
+	}
 	c.trend.add(float64(r.Runnable), dt)
 	c.wait += (now - c.wait) / 2
 	c.aim = base + otherWaits*c.background.floor
@@ -143,6 +153,7 @@ func (c *Controller) learn(r *Reading, dt, now, base float64) {
 func (c *Controller) steer(dt float64) {
 	before := c.err
 	c.err = min(c.wait/c.aim-1, worst)
+	c.again -= dt
 	if !c.overload && !c.begins(dt) {
 		return
 	}
@@ -159,7 +170,7 @@ func (c *Controller) steer(dt float64) {
 	}
 	c.refusing = min(max(0, c.refusing+step), -math.Log(leastAdmitted))
 	if c.calms(dt) {
-		c.overload, c.above, c.refusing = false, 0, 0
+		c.overload, c.above, c.refusing, c.again = false, 0, 0, againTime
 	}
 }
 
@@ -183,7 +194,7 @@ func (c *Controller) begins(dt float64) bool {
 		return false
 	}
 	c.above += dt
-	long := c.above >= longestPatience || c.above >= patience && c.wait > manyAims*c.aim
+	long := c.above >= longestPatience || c.above >= patience && (c.again > 0 || c.wait > manyAims*c.aim)
 	if !long || c.trend.drains(shortDrain) {
 		return false
 	}

@@ -42,6 +42,7 @@ type scenario struct {
 	high       float64 // at least
 	shed       float64 // at most
 	spinners   int
+	quota      float64 // of each tenth of a second
 	warm, last float64 // seconds
 }
 
@@ -56,6 +57,13 @@ func TestController_overload(t *testing.T) {
 		{name: "short requests", service: 0.001, times: 3, good: 0.88, high: 0.97, shed: 0.75},
 		{name: "long requests", service: 0.05, times: 3, good: 0.85, high: 0.93, shed: 0.75},
 		{name: "long requests, 10 times", service: 0.05, times: 10, good: 0.75, high: 0.65, shed: 0.95},
+		{name: "long requests, a little too much", service: 0.05, times: 1.5, good: 0.9, high: 0.95, shed: 0.4},
+		// The process stands still for three quarters of the time, or for half of it.
+		{name: "quota, half", service: 0.005, times: 0.5, quota: 0.025, good: 0.45, high: 1, shed: 0},
+		{name: "quota, 3 times", service: 0.005, times: 3, quota: 0.025, good: 0.88, high: 0.98, shed: 0.72},
+		{name: "quota, long requests", service: 0.02, times: 0.7, quota: 0.05, good: 0.6, high: 0.98, shed: 0},
+		{name: "quota, long requests, a little too much", service: 0.02, times: 1.5, quota: 0.05, good: 0.9, high: 0.95, shed: 0.4},
+		{name: "quota, long requests, 3 times", service: 0.02, times: 3, quota: 0.025, good: 0.88, high: 0.92, shed: 0.72},
 		// Goroutines that never rest: to shed does not help against them.
 		{name: "1 other", service: 0.005, times: 0.3, good: 0.27, high: 0.99, shed: 0.02, spinners: 1, warm: 5, last: 60},
 		{name: "4 others", service: 0.005, times: 0.3, good: 0.27, high: 0.99, shed: 0.02, spinners: 4, warm: 5, last: 60},
@@ -76,6 +84,7 @@ func (s *scenario) play(t *testing.T, seed uint64) {
 		s.last = 24
 	}
 	r := newRig(seed, s.service, nil)
+	r.quota = s.quota
 	r.rate, r.spinners = always(s.times*r.capacity()), s.spinners
 	r.run(s.warm)
 	got := r.run(s.warm + s.last)

@@ -16,6 +16,8 @@ type rig struct {
 	rate     func(now float64) float64 // requests per second
 	onTick   func(r *rig)              // may be nil
 	spinners int                       // goroutines that never rest
+	quota    float64                   // of each tenth of a second, after which the process stands still; 0 for none
+	used     float64                   // of the quota
 	queue    []*job
 	now      float64
 	next     float64 // arrival
@@ -44,6 +46,7 @@ const (
 	patienceOfRig = 1.0
 	turnOfRig     = 0.01
 	refusalOfRig  = 50e-6
+	periodOfQuota = 0.1
 )
 
 func newRig(seed uint64, service float64, rate func(float64) float64) *rig {
@@ -53,7 +56,12 @@ func newRig(seed uint64, service float64, rate func(float64) float64) *rig {
 func always(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
 
 // capacity is the number of requests per second that the rig can serve.
-func (r *rig) capacity() float64 { return 1 / (r.service + refusalOfRig) }
+func (r *rig) capacity() float64 {
+	if r.quota > 0 {
+		return r.quota / periodOfQuota / (r.service + refusalOfRig)
+	}
+	return 1 / (r.service + refusalOfRig)
+}
 
 // run plays until a time, and returns what was counted since the last call.
 func (r *rig) run(until float64) (all [len(mixOfRig)]tally) {
@@ -83,7 +91,7 @@ func (r *rig) run(until float64) (all [len(mixOfRig)]tally) {
 // take gives the processor to a goroutine.
 func (r *rig) take(j *job) {
 	if !j.spins && !j.admitted {
-		r.pass(refusalOfRig)
+		r.work(refusalOfRig)
 		r.demand[j.priority]++
 		r.waits = append(r.waits, 0) // of another goroutine of the connection, which it wakes
 		if r.dice.Float64() < r.controller.mix.drop[j.priority] {
@@ -97,7 +105,7 @@ func (r *rig) take(j *job) {
 		j.left = turnOfRig
 	}
 	work := min(j.left, turnOfRig)
-	r.pass(work)
+	r.work(work)
 	if j.left -= work; j.left > 1e-9 || j.spins {
 		j.queued = r.now
 		r.queue = append(r.queue, j)
@@ -106,6 +114,15 @@ func (r *rig) take(j *job) {
 	r.open--
 	if r.now-j.arrived < patienceOfRig {
 		r.tallies[j.priority].good++
+	}
+}
+
+// work uses the processor, and stands still where the quota is used up.
+func (r *rig) work(d float64) {
+	r.pass(d)
+	if r.used += d; r.quota > 0 && r.used >= r.quota {
+		r.used -= r.quota
+		r.pass(periodOfQuota - r.quota)
 	}
 }
 
