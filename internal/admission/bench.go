@@ -12,6 +12,7 @@ type bench struct {
 	perMillisecond float64 // see burner
 	seed           uint64
 	environment    []string // of servers
+	cgroup         string   // that they join, or ""
 	capacities     map[shape]float64
 	notes          io.Writer // one line for each capacity
 }
@@ -35,7 +36,7 @@ func (b *bench) open(subject string, s shape, throttles int, listens bool) (*sta
 	if err := pin(load); err != nil {
 		return nil, err
 	}
-	spec := serverSpec{Subject: subject, Shape: s, PerMillisecond: b.perMillisecond, Share: float64(s.Procs) / float64(runtime.NumCPU())}
+	spec := serverSpec{Subject: subject, Shape: s, PerMillisecond: b.perMillisecond, Share: float64(s.Procs) / float64(runtime.NumCPU()), Cgroup: b.cgroup}
 	server, err := startChild(roleServer, s.processors(), spec, b.environment...)
 	if err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type settings struct {
 	verbose     bool
 	seed        uint64
 	environment []string
+	cgroup      string
 }
 
 func parse() (s settings, err error) {
@@ -51,6 +52,7 @@ func parse() (s settings, err error) {
 		s.environment = append(s.environment, pair)
 		return nil
 	})
+	flag.StringVar(&s.cgroup, "server-cgroup", "", "`folder` of a cgroup that servers join, such as one with a quota")
 	flag.Parse()
 	if flag.NArg() > 0 || *seconds < 0 {
 		return s, errors.New("want no arguments, and -seconds of at least 0")
@@ -81,7 +83,7 @@ func program() error {
 		return nil
 	}
 	runtime.GOMAXPROCS(1)
-	b := &bench{perMillisecond: calibrate(), seed: s.seed, environment: s.environment, capacities: map[shape]float64{}, notes: os.Stdout}
+	b := &bench{perMillisecond: calibrate(), seed: s.seed, environment: s.environment, cgroup: s.cgroup, capacities: map[shape]float64{}, notes: os.Stdout}
 	t := &table{out: os.Stdout}
 	begin := time.Now()
 	t.head()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -29,6 +30,7 @@ type serverSpec struct {
 	Shape          shape
 	PerMillisecond float64 // see burner
 	Share          float64 // of the processors of the machine
+	Cgroup         string  // the folder of one that the server joins, or ""
 }
 
 type worker struct {
@@ -89,6 +91,11 @@ func (w *worker) fill() {
 }
 
 func serve(spec serverSpec) error {
+	if spec.Cgroup != "" {
+		if err := os.WriteFile(filepath.Join(spec.Cgroup, "cgroup.procs"), []byte("0"), 0); err != nil { // 0 is this process
+			return fmt.Errorf("-server-cgroup: %w", err)
+		}
+	}
 	runtime.GOMAXPROCS(spec.Shape.Procs)
 	w := newWorker(spec.Shape, spec.PerMillisecond)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
