@@ -32,3 +32,21 @@ func TestGate_measureQueue(t *testing.T) {
 		wantNear(t, fmt.Sprintf("%+v, lasting", c), w.gate.lasting.value, c.length*(1-math.Exp(-c.seconds/2)))
 	}
 }
+
+// TestQueue_late: late calls that counted as rejected matter while the window has them.
+func TestQueue_late(t *testing.T) {
+	l := newLab(t, 1, Config{Slow: 100 * time.Millisecond})
+	for _, booked := range []time.Duration{0, time.Hour, time.Minute} { // of a clock that is set back too
+		l.now = time.Unix(0, 0).Add(booked)
+		for range 3 {
+			Must(l.Admit(t.Context(), Low))
+		}
+		for age := time.Second; age < 30*time.Second; age += time.Second {
+			l.now = time.Unix(0, 0).Add(booked + age)
+			held := l.Stats().Priorities[Low].Window.Rejected > 0
+			if got := l.queue().late; got != held {
+				t.Errorf("%v after %v: got late %v, want %v as the window", age, booked, got, held)
+			}
+		}
+	}
+}

@@ -31,6 +31,8 @@ type watch struct {
 // slowCounters are totals by priority. They are shared, because they change rarely.
 type slowCounters struct {
 	late, booked, lost, refused, wouldRefuse [MaxPriorities]atomic.Uint64
+
+	bookedUntil atomic.Int64 // the window has booked calls until then; 0 before the first
 }
 
 // watchSlow replaces the watch if Tuning.Slow or SlowAuto has changed, or if the throttle begins to serve calls. It
@@ -112,6 +114,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		booked = booked || f.Booked[p] > 0
 	}
 	if booked {
+		w.totals.bookedUntil.Store(int64(t.window.Ends() + t.span))
 		t.decisions.NoteRefused()
 		t.decisions.Refresh(now)
 	}
@@ -121,15 +124,14 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 // unless they wait in a queue.
 func (w *watch) books() bool { return w.learner == nil || w.gate.full.Load() }
 
-// hasBooked reports whether late calls have ever counted as rejected.
+// hasBooked reports whether the window has late calls that count as rejected.
 func (t *Throttle) hasBooked() bool {
 	totals := t.slowTotals.Load()
-	for p := range t.priorities {
-		if totals != nil && totals.booked[p].Load() > 0 {
-			return true
-		}
+	if totals == nil {
+		return false
 	}
-	return false
+	until := time.Duration(totals.bookedUntil.Load())
+	return until != 0 && !t.window.Over(until, t.bucketAt())
 }
 
 // accepted returns the totals of the calls that the backend has accepted.
