@@ -2,8 +2,10 @@ package breaker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -47,7 +49,8 @@ type CallStats struct {
 	ShadowShed uint64 // admitted by ModeShadow; ModeEnforce would have shed them
 }
 
-// ErrorCounts counts the errors of background tasks by kind. The zero value counts none.
+// ErrorCounts counts the errors of background tasks by kind. The zero value counts none. Its JSON is an object with a
+// number per kind.
 type ErrorCounts struct {
 	counts [numFailures]uint64
 }
@@ -78,6 +81,9 @@ func (c ErrorCounts) Plus(other ErrorCounts) ErrorCounts {
 	}
 	return c
 }
+
+// MarshalJSON returns an object with a number per kind.
+func (c ErrorCounts) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(c.All())) }
 
 // Status is the state of one circuit, as a manager has read it.
 type Status struct {
