@@ -267,3 +267,23 @@ func TestCall_Goexit(t *testing.T) {
 		}
 	})
 }
+
+// unbounded is a store that fails to tell how many calls it makes.
+type unbounded struct{ many }
+
+func (unbounded) MaxCalls() int { panic("no bound") }
+
+// TestCall_MaxCallsPanics checks that no lock is held while a store tells how many calls it makes.
+func TestCall_MaxCallsPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Store: unbounded{many{remote: newRemote()}}, Limit: bucket.PerSecond(5)})
+		for range 2 {
+			func() {
+				defer func() { _ = recover() }()
+				if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore {
+					t.Errorf("got %+v, %v want an answer of the store", d, err)
+				}
+			}()
+		}
+	})
+}

@@ -36,7 +36,8 @@ type Limiter struct {
 	asking  atomic.Int64
 	panics  atomic.Uint64 // that did not propagate to a caller
 
-	checked atomic.Bool // the settings of the store
+	checked atomic.Bool  // the settings of the store
+	bound   atomic.Int64 // calls at the same time of a store.Bounded; 0 if the store is none
 
 	closed  chan struct{}
 	closing atomic.Bool

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -77,12 +78,7 @@ func (l *Limiter) eachPart(f func(*part)) {
 }
 
 // maxCalls returns the number of calls that a part may make at the same time.
-func (l *Limiter) maxCalls() int {
-	if b, ok := l.config.Store.(store.Bounded); ok {
-		return min(l.config.MaxCalls, max(1, b.MaxCalls()))
-	}
-	return l.config.MaxCalls
-}
+func (l *Limiter) maxCalls() int { return int(cmp.Or(l.bound.Load(), int64(l.config.MaxCalls))) }
 
 func (p *part) state(key string) *keyState {
 	s := p.keys[key]

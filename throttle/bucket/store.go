@@ -137,10 +137,10 @@ func (l *Limiter) warm(ctx context.Context) error {
 	return err
 }
 
-// checkStore calls Hooks.StoreWarned if the store reports a bad setting. It may run on a goroutine of
-// the limiter, so that a panic of the hook is only counted.
+// checkStore asks a store how many calls it makes, before the first request. It calls Hooks.StoreWarned if the store
+// reports a bad setting. It may run on a goroutine of the limiter, so that a panic is only counted.
 func (l *Limiter) checkStore() {
-	if l.checked.Load() || l.checked.Swap(true) {
+	if l.checked.Load() {
 		return
 	}
 	defer func() {
@@ -148,6 +148,12 @@ func (l *Limiter) checkStore() {
 			l.panics.Add(1)
 		}
 	}()
+	if b, ok := l.config.Store.(store.Bounded); ok {
+		l.bound.Store(int64(min(l.config.MaxCalls, max(1, b.MaxCalls()))))
+	}
+	if l.checked.Swap(true) {
+		return
+	}
 	c, ok := l.config.Store.(store.Checker)
 	if h := l.config.Hooks.StoreWarned; ok && h != nil {
 		if err := c.Check(); err != nil {

@@ -71,7 +71,7 @@ type Answer struct {
 type Bounded interface {
 	Store
 	// MaxCalls returns that number. A limiter makes at most that many calls of a [ManyTaker] at the same
-	// time, and at most Config.MaxCalls. It collects further requests.
+	// time, and at most Config.MaxCalls. It collects further requests. It asks before the first request only.
 	MaxCalls() int
 }
 
