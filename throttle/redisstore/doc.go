@@ -65,6 +65,10 @@
 // RouteByLatency or RouteRandomly). It also returns an error for a [redis.Ring]: a Ring fails over
 // to another shard without data, so two leaders could be elected.
 //
+// It cannot see that a client of Sentinel reads from replicas: [redis.NewFailoverClient] with ReplicaOnly, or
+// [redis.NewUniversalClient] with MasterName and ReadOnly. Set these to false. Otherwise each write fails with the
+// error READONLY of the server: no leader is elected, and Config.OnFailure of a limiter decides.
+//
 // # Durability
 //
 // Redis may lose writes:
