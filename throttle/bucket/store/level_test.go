@@ -248,7 +248,7 @@ func TestLevel_DifferentLimits(t *testing.T) {
 
 // TestLevel_SteppingClock takes by a clock that goes back and forth by less than a second. In every
 // span a bucket grants what its limit allows between the first time and the latest that the clock
-// showed: going back and forth adds nothing.
+// showed: going back and forth adds nothing. RetryAfter includes the time until the clock has caught up.
 func TestLevel_SteppingClock(t *testing.T) {
 	for seed := range uint64(1000) {
 		draw := rand.New(rand.NewPCG(seed, 24))
@@ -262,6 +262,9 @@ func TestLevel_SteppingClock(t *testing.T) {
 			now := int64(1.8e18) + passed*2e7 + draw.Int64N(2)*4e8 + draw.Int64N(5e8)
 			var d Decision
 			v, d = v.Take(l, now, 1, 1+draw.Int64N(l.Capacity))
+			if !d.Allowed {
+				checkRetry(t, v, l, now, 1, d)
+			}
 			at, granted = append(at, now), append(granted, d.Granted)
 		}
 		for i := range at {

@@ -73,7 +73,7 @@ func (r *Rate) Take(s *State, now, atLeast, atMost int64) (allowed bool, granted
 // TakeContinuous is Take of a continuous bucket whose state has this rate. At is when the bucket
 // will be full. It changes only if tokens are granted.
 func (r *Rate) TakeContinuous(at *int64, now, atLeast, atMost int64) (granted, remaining, retryAfter, resetAfter int64) {
-	owed := min(max(0, *at-now), r.burst) // more if the clock was behind another call
+	owed := max(0, *at-now) // more than the burst if the clock has stepped back
 	free := r.burst - owed
 	available := max(0, free) / r.interval
 	granted = min(atMost, available)
