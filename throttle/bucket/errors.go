@@ -13,7 +13,8 @@ import (
 
 // Errors of requests, for errors.Is. [ErrDenied], [ErrStore] and [ErrClosed] also are
 // [throttle.ErrShed]: the call was not made, so that the error says nothing about a backend. A
-// throttle, a circuit breaker or a backoff around the limiter ignores them.
+// throttle, a circuit breaker or a backoff around the limiter ignores them. The two others are mistakes of the
+// caller: they count as every other error, as accepted.
 var (
 	// ErrDenied means that too few tokens are available now. The error is a *[DeniedError].
 	ErrDenied error = &shedError{"bucket: not enough tokens"}
