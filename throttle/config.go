@@ -100,7 +100,7 @@ type Config struct {
 	// processes are not affected. A negative value turns it off.
 	//
 	// While calls wait for longer, those that this process serves are ignored if they end with a timeout or
-	// after CanceledAfter: the policy would shed for the same wait a second time.
+	// after CanceledAfter, also with a mark of [MarkRejected]: the policy would shed for the same wait a second time.
 	//
 	// All throttles of the process shed together. If their settings differ, the smallest one that calls
 	// come with applies. [Throttle.Tune] changes it at run time. See docs/protect-a-server.md.

@@ -106,7 +106,8 @@ type rejectedError struct {
 // MarkRejected marks err as a rejection by the backend: the call counts as [Rejected], whatever err
 // is. [Throttle.Do] removes the outermost mark before it returns the error. A mark inside a wrapped
 // error also counts; it stays and is transparent for errors.Is and errors.As. MarkRejected(nil) is
-// nil.
+// nil. Only a timeout or a cancellation is ignored with a mark too, while calls wait for a processor: see
+// [Config.ProcessorWait].
 func MarkRejected(err error) error {
 	if err == nil {
 		return nil

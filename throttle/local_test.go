@@ -150,7 +150,7 @@ func TestProcessorWait_tunedAtOnce(t *testing.T) {
 // TestLocal_tooLate ends calls too late for their caller. While calls wait for a processor, the policy does
 // not take them for rejections.
 func TestLocal_tooLate(t *testing.T) {
-	refused := MarkRejected(errNoProduct)
+	refused, marked := MarkRejected(errNoProduct), MarkRejected(context.DeadlineExceeded)
 	ended := func(th *Throttle, err error) Outcome {
 		t.Helper()
 		var outcome Outcome
@@ -183,5 +183,6 @@ func TestLocal_tooLate(t *testing.T) {
 		}
 		wantSame(t, tt.name+": a deadline", ended(th, context.DeadlineExceeded), tt.timeout)
 		wantSame(t, tt.name+": a refusal", ended(th, refused), tt.refusal)
+		wantSame(t, tt.name+": a marked deadline", ended(th, marked), tt.timeout)
 	}
 }
