@@ -73,8 +73,8 @@ type Delay struct {
 	// Initial is the longest random delay before the first retry. It doubles with each further
 	// retry, up to Longest. 1µs to Longest. Default 50ms.
 	Initial time.Duration
-	// Longest is the longest delay, at most 1h. If the backend asks for a longer one, the call is
-	// not retried. Default 10s.
+	// Longest is the longest random delay, and the longest one that the backend may ask for, at most 1h. If it asks for
+	// a longer one, the call is not retried. A retry waits for the sum of both, so at most twice as long. Default 10s.
 	Longest time.Duration
 	// Attempt is the shortest time in which an attempt can end, at most 1h. A retry that has less
 	// time before the deadline of its context is not made. Default 0.

@@ -35,6 +35,7 @@ func TestRun_Delays(t *testing.T) {
 	}{
 		"doubles":                    {retry.Delay{Initial: 40 * ms}, rejected(), []time.Duration{0, 20 * ms, 60 * ms, 140 * ms}},
 		"at most the longest":        {retry.Delay{Initial: 40 * ms, Longest: 60 * ms}, rejected(), []time.Duration{0, 20 * ms, 50 * ms, 80 * ms}},
+		"and that of the server":     {retry.Delay{Initial: 60 * ms, Longest: 60 * ms}, faults.Unavailable(60 * ms), []time.Duration{0, 90 * ms, 180 * ms, 270 * ms}},
 		"after that of the server":   {retry.Delay{Initial: 40 * ms}, faults.Unavailable(time.Second), []time.Duration{0, 1020 * ms, 2060 * ms, 3140 * ms}},
 		"a negative one":             {retry.Delay{Initial: 40 * ms}, faults.Unavailable(-time.Second), []time.Duration{0, 20 * ms, 60 * ms, 140 * ms}},
 		"a longer one of the server": {retry.Delay{Initial: 40 * ms, Longest: time.Second}, faults.Unavailable(1001 * ms), []time.Duration{0}},
