@@ -52,7 +52,8 @@ type Config struct {
 }
 
 // Budget limits retries: in each Window they are at most Share of the first attempts that were
-// accepted in it, plus Reserve for each second.
+// accepted in it, plus Reserve for each second. A retry is taken from the budget before its delay, and a hedge before it
+// begins: one that the throttle sheds then is used up.
 //
 // If a Retrier had no retry to decide about for longer than a Window, it assumes that first attempts
 // were accepted at an even rate meanwhile. So a call that needs no retry reads no clock.

@@ -131,6 +131,28 @@ func TestHedge_NotMade(t *testing.T) {
 	}
 }
 
+// TestHedge_Shed has a hedge that the throttle sheds, because other calls came late meanwhile. It is used up as a retry
+// that is shed.
+func TestHedge_Shed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Slow: hedgeAfter / 2, Policy: throttle.SRE}))
+		for range 20 {
+			_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return nil })
+		}
+		r := newRetrier(t, retry.Config{Throttle: th, Budget: generous()})
+		_, err := retry.Hedge(t.Context(), r, throttle.High, hedgeAfter, func(ctx context.Context) (int, error) {
+			for range 50 {
+				throttle.Must(th.Admit(ctx, throttle.High))
+			}
+			time.Sleep(time.Second)
+			return 1, nil
+		})
+		if s := r.Stats(); err != nil || s.Hedged != 0 || s.Limit-s.Left != 1 {
+			t.Errorf("got %v, %+v want no hedge, and one used up", err, s)
+		}
+	})
+}
+
 func TestHedge_ContextAndHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []string
