@@ -3,9 +3,11 @@ package processor
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 )
 
 const (
@@ -40,7 +42,7 @@ type Process struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	demands    []*Demand
+	demands    []weak.Pointer[Demand] // those that no throttle and no call has are forgotten
 	controller Controller
 	reading    Reading
 	calledAt   time.Duration // when the last call came
@@ -62,18 +64,29 @@ func New(read func(waited float64) (runnable, processors int, turns float64)) *P
 	return &Process{read: read}
 }
 
-// Demand returns the counters for calls with a setting.
+// Demand returns the counters for calls with a setting. Throttles with the same one share them.
 func (p *Process) Demand(aim time.Duration, shadow bool) *Demand {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, d := range p.demands {
+	for d := range p.inUse {
 		if d.aim == aim && d.shadow == shadow {
 			return d
 		}
 	}
 	d := &Demand{process: p, aim: aim, shadow: shadow, calledAt: math.MinInt64 / 2}
-	p.demands = append(p.demands, d)
+	p.demands = append(slices.DeleteFunc(p.demands, isGone), weak.Make(d))
 	return d
+}
+
+func isGone(d weak.Pointer[Demand]) bool { return d.Value() == nil }
+
+// inUse yields the counters that a throttle or a call has.
+func (p *Process) inUse(yield func(*Demand) bool) {
+	for i := range p.demands {
+		if d := p.demands[i].Value(); d != nil && !yield(d) {
+			return
+		}
+	}
 }
 
 // State returns the present state.
@@ -184,13 +197,13 @@ func (p *Process) tick(at time.Duration) bool {
 func (p *Process) count(at time.Duration) {
 	r := &p.reading
 	r.Demand, r.Open, r.Aim, r.Shadow = [MaxPriorities]uint64{}, 0, 0, true
-	for _, d := range p.demands {
+	for d := range p.inUse {
 		if d.refresh(at) {
 			p.calledAt = at
 		}
 		r.Shadow = r.Shadow && (d.shadow || !d.used(at))
 	}
-	for _, d := range p.demands {
+	for d := range p.inUse {
 		if d.shadow != r.Shadow || !d.used(at) {
 			continue
 		}
@@ -209,7 +222,7 @@ func (p *Process) advance(at time.Duration) {
 	now := 1 + uint32(at/cohortLength) // 0 is no cohort
 	for n := max(p.cohort.Load(), now-min(now, cohorts)); n < now; {
 		n++
-		for _, d := range p.demands {
+		for d := range p.inUse {
 			d.reuse(n)
 		}
 		p.cohort.Store(n)

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -200,4 +201,19 @@ func TestShared(t *testing.T) {
 	if runnable, processors, turns := s.read(0); runnable < 0 || processors < 1 || turns < 0 {
 		t.Errorf("got %d runnable goroutines, %d processors, %v turns", runnable, processors, turns)
 	}
+}
+
+// TestProcess_forgets has settings that no throttle uses any more.
+func TestProcess_forgets(t *testing.T) {
+	p := newProcess(idle)
+	for i := range 1000 {
+		p.Demand(time.Second+time.Duration(i), false)
+	}
+	kept := p.Demand(20*time.Millisecond, false)
+	runtime.GC()
+	p.Demand(time.Minute, false)
+	if n := len(p.demands); n > 3 { // the stack may hold one
+		t.Errorf("got the counters of %d settings, want those in use", n)
+	}
+	equal(t, "counters in use", p.Demand(20*time.Millisecond, false), kept)
 }
