@@ -15,7 +15,8 @@ const (
 	fewWorked, manyFailed                  = 2, 10
 	// failuresEnd is the number of accepted calls in a row that end the failures.
 	failuresEnd = 10
-	// Only the first and the last bucket of the failures may have accepted calls too.
+	// Only the first and the last update of the failures may have accepted calls too. A bucket has one update, or more
+	// with many calls.
 	edges = 2
 	// relapse is the evidence, in nats, with which an alert begins again after relief.
 	relapse = 2.5
@@ -27,7 +28,7 @@ const (
 type relief struct {
 	failed, worked uint64 // calls in a row
 	full           uint64 // of the failed calls
-	mixed          int    // buckets with accepted calls since the first failure
+	mixed          int    // updates with accepted calls since the first failure
 	mixes          bool   // in this alert there were too many of them: it is an overload
 	next           time.Duration
 	attempts       int
