@@ -70,10 +70,14 @@ func (s *shares) collect(at uint64) {
 	}
 	defer s.mu.Unlock()
 	last := s.at.Load()
-	if at <= last {
+	pause := at > last+idle || hasJumpedBack(at, last)
+	if at <= last && !pause {
 		return
 	}
-	fade := float32(math.Exp(-float64(at-last) / histogramMemory))
+	fade := float32(0)
+	if !pause {
+		fade = float32(math.Exp(-float64(at-last) / histogramMemory))
+	}
 	for row := range s.counts {
 		s.rates[row].shed.Store(math.Float64bits(math.NaN())) // compute it again
 		h := &s.counts[row]
@@ -92,7 +96,7 @@ func (s *shares) collect(at uint64) {
 			h.total += float64(n)
 		}
 	}
-	if s.began == 0 || at-last > idle {
+	if s.began == 0 || pause {
 		s.began = at - 1
 	}
 	s.scale.Store(math.Float64bits(scaleAfter(at - s.began)))

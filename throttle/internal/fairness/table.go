@@ -64,7 +64,8 @@ func (t *Table) hash(key string) uint64 {
 func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64, coin uint64) (probability float64, above bool) {
 	at, hash := tickOf(now), t.hash(key)
 	last := t.shares.at.Load()
-	if at > last {
+	turns := at > last || hasJumpedBack(at, last)
+	if turns {
 		t.keep(at, last)
 	}
 	if t.names.wanted() {
@@ -79,7 +80,7 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 	if counted > 0 {
 		t.shares.add(row, stripe, x, counted, coin)
 	}
-	if at > last {
+	if turns {
 		t.shares.collect(at)
 	}
 	r := &t.shares.rates[row]
@@ -109,15 +110,18 @@ func (t *Table) Decide(key string, row, stripe int, now time.Duration, p float64
 // tickOf returns the number of a tick, from 1 on. A time before New counts as that of New: clocks come from users.
 func tickOf(now time.Duration) uint64 { return uint64(max(0, now)/tick) + 1 }
 
+// hasJumpedBack reports whether a clock has gone back so far from the last tick that all is forgotten, as after a pause.
+func hasJumpedBack(at, last uint64) bool { return at+idle < last }
+
 // Spares reports whether a call was spared lately: it was not to be shed because its tenant takes less than its share.
 func (t *Table) Spares(now time.Duration) bool {
-	spared := t.spared.Load()
-	return spared > 0 && tickOf(now) <= spared+lately
+	spared, at := t.spared.Load(), tickOf(now)
+	return spared > 0 && at <= spared+lately && spared <= at+lately
 }
 
 // keep empties what is old. Last is the last tick.
 func (t *Table) keep(at, last uint64) {
-	if at-last <= idle {
+	if at > last && at-last <= idle {
 		t.demand.sweep(at, last)
 		return
 	}

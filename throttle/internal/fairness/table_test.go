@@ -188,6 +188,22 @@ func TestMillionKeys(t *testing.T) {
 	}
 }
 
+// TestTable_clockGoesBack has a clock of a user that showed a later time for a while.
+func TestTable_clockGoesBack(t *testing.T) {
+	table := newTable(nil)
+	for i := range 2000 {
+		table.Decide(fmt.Sprint("late ", i%400), 0, 0, time.Hour+time.Duration(i)*tick/10, 0.2, 0)
+	}
+	if spares := table.Spares(10 * time.Second); spares {
+		t.Error("a call of a later time counts as one that was spared lately")
+	}
+	all := append(equal(99, 600), &tenant{key: "greedy", rate: 5400})
+	play(table, 20*time.Second, 5.0/6, nil, all...)
+	if modest := all[0].served(); modest < 0.9 {
+		t.Errorf("a tenant below its share was served %.2f, want all", modest)
+	}
+}
+
 // TestChosenKeys has a caller that chooses its keys so that all share a set with a victim, if it knows the
 // seed, or if not. That must not harm the victims more than no fairness at all.
 func TestChosenKeys(t *testing.T) {
