@@ -33,13 +33,15 @@ type Summary struct {
 func (s *State) Summary(now time.Duration) Summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now = max(now, s.at)
+	if s.at-now <= mostBehind {
+		now = max(now, s.at)
+	}
 	if s.calm.Swap(false) {
 		s.calmAt = now // since the last update, which may be long ago
 	}
-	sum := Summary{Calm: now-s.calmAt <= s.lasting, Doubted: s.doubted()}
+	sum := Summary{Calm: isRecent(now-s.calmAt, s.lasting), Doubted: s.doubted()}
 	if s.active.Load() {
-		recent := now-s.receivedAt <= s.lasts()
+		recent := isRecent(now-s.receivedAt, s.lasts())
 		sum.Overloaded = recent && s.overloaded > 0.5 && !sum.Doubted
 		sum.Calm = sum.Calm && s.overloaded < 0.1
 		sum.Known = recent
@@ -47,3 +49,10 @@ func (s *State) Summary(now time.Duration) Summary {
 	sum.Known = sum.Known || sum.Calm
 	return sum
 }
+
+// mostBehind is how far the time of a reader may be behind, who looks at the begin of a bucket. If a time is later by
+// more, the clock has jumped back.
+const mostBehind = time.Minute
+
+// isRecent reports whether what has an age still counts.
+func isRecent(age, limit time.Duration) bool { return age <= limit && age >= -mostBehind }
