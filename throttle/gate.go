@@ -187,7 +187,8 @@ func (g *gate) refuses(p Priority, ring *late.Ring, now time.Duration) bool {
 		return false
 	}
 	last := g.passed.Load()
-	return now-time.Duration(last) < probeInterval || !g.passed.CompareAndSwap(last, int64(now))
+	age := now - time.Duration(last) // negative if the clock has gone back
+	return age < probeInterval && age > -probeInterval || !g.passed.CompareAndSwap(last, int64(now))
 }
 
 // isClosed reports whether one of the first n priorities has a limit.

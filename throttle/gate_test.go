@@ -3,6 +3,10 @@ package throttle
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/late"
+	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
 func TestLimitOf(t *testing.T) {
@@ -47,4 +51,20 @@ func TestTooLate(t *testing.T) {
 	} {
 		wantSame(t, fmt.Sprintf("%+v", c), tooLate(c.short, c.long, c.p), c.want)
 	}
+}
+
+// TestGate_probesOfAClockThatGoesBack: a gate whose calls hang admits one a second, also by an earlier time.
+func TestGate_probesOfAClockThatGoesBack(t *testing.T) {
+	g, ring := &gate{}, late.New(time.Second, 1, 1)
+	g.open(0, [MaxPriorities]window.Counts{})
+	ring.Begin(0, 0, 0)
+	g.limits[0].Store(1)
+	g.passed.Store(int64(time.Hour))
+	admitted := 0
+	for now := time.Minute; now < time.Minute+10*time.Second; now += 100 * time.Millisecond {
+		if !g.refuses(0, ring, now) {
+			admitted++
+		}
+	}
+	wantSame(t, "admitted in 10 s", admitted, 10)
 }
