@@ -50,3 +50,41 @@ func TestQueue_late(t *testing.T) {
 		}
 	}
 }
+
+// TestQueue_booked: a late call that is rejected counts once, also if a learned Slow finds a queue, or that it is over,
+// before the call ends.
+func TestQueue_booked(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		l := newLab(t, 1, Config{SlowAuto: true, SlowGate: ModeOff, Rand: func() float64 { return 1 }})
+		for range 200 {
+			call := Must(l.Admit(t.Context(), Low))
+			l.now = l.now.Add(10 * time.Millisecond)
+			call.Done(nil)
+		}
+		g := l.watch.Load().gate
+		find := func(full bool) {
+			g.backlog = backlog{found: full, seen: l.elapsed(), since: l.elapsed()}
+			g.full.Store(full)
+		}
+		for _, late := range []time.Duration{time.Second, time.Minute} { // the second ones are written off
+			var calls []Call
+			for range 3 {
+				calls = append(calls, Must(l.Admit(t.Context(), Low)))
+			}
+			find(full)
+			before := l.Stats().Priorities[Low].Ended.Outcome(Rejected)
+			counted := l.window.Total(int(Low), saidFull) + l.window.Total(int(Low), turnedDown)
+			l.now = l.now.Add(late)
+			find(full)
+			_ = l.Stats()
+			find(!full)
+			for _, call := range calls {
+				call.Finish(Rejected)
+			}
+			find(full)
+			rejected := l.Stats().Priorities[Low].Ended.Outcome(Rejected) - before
+			counted = l.window.Total(int(Low), saidFull) + l.window.Total(int(Low), turnedDown) - counted
+			wantSame(t, fmt.Sprintf("counted of %d rejected after %v, full %v", rejected, late, full), counted, 3)
+		}
+	}
+}

@@ -98,14 +98,17 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 	}
 	accepted := t.accepted()
 	w.gate.update(now, w, accepted[:t.priorities], &f)
-	booked := false
+	books, booked := w.books(), false
+	if !books {
+		w.ring.NotBooked(&f)
+	}
 	for p := range t.priorities {
 		if f.Late[p] == 0 && f.Lost[p] == 0 {
 			continue
 		}
 		w.totals.late[p].Add(uint64(f.Late[p]))
 		w.totals.lost[p].Add(uint64(f.Lost[p]))
-		if !w.books() {
+		if !books {
 			continue
 		}
 		w.totals.booked[p].Add(uint64(f.Booked[p]))
@@ -227,7 +230,7 @@ func (a *attempt) leave(now, d time.Duration, accepted bool) {
 	if w.ring.Due(now) && a.throttle.watch.Load() == w { // else Tune has replaced it
 		a.throttle.findLate(w, now)
 	}
-	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority)) && w.books()
+	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority))
 }
 
 // respond removes the call from the open calls before its outcome is known. It calls no hook, because the

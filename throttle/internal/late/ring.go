@@ -43,6 +43,7 @@ type Ring struct {
 	lost     map[int64]int64  // open calls that were written off, by the slot of late calls in which they began
 	began    [MaxRows]int64   // calls that became late
 	ended    [MaxRows]int64   // late calls that ended or were written off
+	booked   [MaxRows]int64   // rejections that were booked, without those whose calls have ended
 }
 
 // Found is what [Ring.Advance] has found, by row.
@@ -106,7 +107,7 @@ func (r *Ring) beginSlowly(slot int64, stripe, row int) int64 {
 }
 
 // End removes a call that began at a time that Begin returned. Booked reports whether the call counts as one of those that were
-// booked as rejected when they became late or were written off.
+// booked as rejected when they became late or were written off: as many are as were booked.
 func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 	slot := int64(began / r.width)
 	r.words[stripe*r.stride+row].Add(^uint64(0))
@@ -121,10 +122,27 @@ func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 		if r.lost[old]--; r.lost[old] == 0 {
 			delete(r.lost, old)
 		}
-		return true
+		return r.endBooked(row)
 	}
 	r.oldCount(old, row, -1)
-	return r.endLate(row, 1) == 1
+	return r.endLate(row, 1) == 1 && r.endBooked(row)
+}
+
+func (r *Ring) endBooked(row int) bool {
+	if r.booked[row] <= 0 {
+		return false
+	}
+	r.booked[row]--
+	return true
+}
+
+// NotBooked notes that the caller has not booked the rejections that were found.
+func (r *Ring) NotBooked(f *Found) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for row := range r.rows {
+		r.booked[row] -= f.Booked[row]
+	}
 }
 
 // Open returns the number of open calls that were not written off.
@@ -192,7 +210,7 @@ func (r *Ring) close(slot int64, f *Found) {
 // addLate adds calls of a slot that has been closed.
 func (r *Ring) addLate(slot int64, row int, n int64, f *Found) {
 	f.Late[row] += n
-	f.Booked[row] += (r.began[row]+n)/perBooking - r.began[row]/perBooking
+	r.book(row, (r.began[row]+n)/perBooking-r.began[row]/perBooking, f)
 	r.began[row] += n
 	if old := r.oldSlot(slot); old > r.oldSwept {
 		r.oldCount(old, row, n)
@@ -214,15 +232,20 @@ func (r *Ring) writeOff(last int64, f *Found) {
 	r.oldSwept = max(r.oldSwept, last)
 }
 
+func (r *Ring) book(row int, n int64, f *Found) {
+	f.Booked[row] += n
+	r.booked[row] += n
+}
+
 func (r *Ring) lose(old int64, row int, n int64, f *Found) {
 	f.Lost[row] += n
-	f.Booked[row] += n - r.endLate(row, n)
+	r.book(row, n-max(0, min(r.endLate(row, n), r.booked[row])), f)
 	r.gone[row].Add(n)
 	r.lost[old] += n
 }
 
-// endLate returns how many of n calls that are not late any more were booked. Calls of a row are alike,
-// so it takes one in three.
+// endLate returns how many of n calls that are not late any more were booked, if all late calls were. Calls of a row are
+// alike, so it takes one in three.
 func (r *Ring) endLate(row int, n int64) (booked int64) {
 	before := r.ended[row]
 	r.ended[row] += n
