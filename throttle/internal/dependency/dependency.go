@@ -78,7 +78,10 @@ func (e *repeatedError) Unwrap() []error { return []error{e.kind, throttle.ErrSh
 func Repeat(err error) error {
 	switch throttle.FaultOf(err) {
 	case throttle.FaultShed:
-		return err
+		if !IsRejected(err) { // by its mark
+			return err
+		}
+		return &repeatedError{err, throttle.ErrShed}
 	case throttle.FaultQuota:
 		return &repeatedError{err, faults.ResourceExhausted()}
 	case throttle.FaultTimeout:

@@ -16,6 +16,7 @@ func TestRepeat(t *testing.T) {
 		faults.Unavailable(0): throttle.FaultAvailability, faults.ResourceExhausted(): throttle.FaultQuota,
 		context.DeadlineExceeded: throttle.FaultTimeout, context.Canceled: throttle.FaultCanceled, throttle.ErrShed: throttle.FaultShed,
 		throttle.MarkRejected(errors.New("plain")): throttle.FaultAvailability,
+		throttle.MarkRejected(throttle.ErrShed):    throttle.FaultShed,
 	} {
 		got := dependency.Repeat(err)
 		if throttle.FaultOf(got) != want || throttle.DefaultClassify(t.Context(), got) != throttle.Ignored {
