@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -30,4 +31,21 @@ func TestGin_ShedsAroundTheEngine(t *testing.T) {
 		c.JSON(http.StatusServiceUnavailable, gin.H{"id": c.Param("id")})
 	}).Handler, "/orders/7", 300)
 	sheds(t, th, got, orders)
+}
+
+// gin's Stream asks the server's ResponseWriter whether the client is still there.
+func TestGin_Streams(t *testing.T) {
+	gin.SetMode(gin.TestMode)
+	th := throttle.Must(throttle.New(decided("shop")))
+	got := call(t, ginServer(th, func(c *gin.Context) {
+		parts := 0
+		c.Stream(func(w io.Writer) bool {
+			parts++
+			_, _ = io.WriteString(w, "text")
+			return parts < 3
+		})
+	}).Handler, "/orders/7", 1)
+	if c := countsOf(th); got.ok != 1 || c != (counts{accepted: 1}) {
+		t.Errorf("got %+v and %+v want one accepted", got, c)
+	}
 }

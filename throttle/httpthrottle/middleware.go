@@ -102,9 +102,9 @@ type MiddlewareConfig struct {
 //
 // The request is in flight until the handler returns. The handler's ResponseWriter is an
 // [http.Flusher] and [http.Hijacker] exactly if the server's own is, and [http.ResponseController]
-// works. It always has ReadFrom and Push, which returns [http.ErrNotSupported] if the server's own
-// writer cannot push. The handler's request has a context with the priority. Its PriorityHeader has at
-// most the priority that was accepted.
+// works. It always has ReadFrom, CloseNotify, and Push, which returns [http.ErrNotSupported] if the
+// server's own writer cannot push. The handler's request has a context with the priority. Its
+// PriorityHeader has at most the priority that was accepted.
 //
 // [StatusError] may be wrong about a status. For example, 429 to one caller over a limit of its own
 // is not a lack of capacity. The ResponseWriter has a method Tell(err error) for that; call it

@@ -2,6 +2,7 @@ package httpthrottle_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -205,6 +206,28 @@ func TestInterfacesAreKept(t *testing.T) {
 			equal(t, "Unwrap", w.(interface{ Unwrap() http.ResponseWriter }).Unwrap(), server)
 		})
 		equal(t, "done", fmt.Sprint(done), want)
+	}
+}
+
+type closing struct {
+	plain
+	gone chan bool
+}
+
+func (c closing) CloseNotify() <-chan bool { return c.gone }
+
+// Old handlers, and gin, ask the writer whether the client is still there.
+func TestCloseNotify(t *testing.T) {
+	server := closing{plain{httptest.NewRecorder()}, make(chan bool, 1)}
+	for _, w := range []http.ResponseWriter{server, server.plain} {
+		ctx, cancel := context.WithCancel(t.Context())
+		httpthrottle.Middleware(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			gone := w.(http.CloseNotifier).CloseNotify() //nolint:staticcheck // gin calls it
+			equal(t, "gone too early", len(gone), 0)
+			server.gone <- true
+			cancel()
+			equal(t, "gone", <-gone, true)
+		})).ServeHTTP(w, incoming(ctx))
 	}
 }
 
