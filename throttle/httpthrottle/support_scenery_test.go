@@ -29,6 +29,10 @@ func scenery() http.Handler {
 		}
 		_, _ = w.Write(text[n/2:])
 	})
+	mux.HandleFunc("/copy", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		_, _ = io.Copy(w, io.LimitReader(endless{}, int64(n)))
+	})
 	mux.HandleFunc("/status/{status}", func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(r.PathValue("status"))
 		w.Header().Set("Retry-After", "7")

@@ -266,22 +266,34 @@ func (w *writer) Push(target string, options *http.PushOptions) error {
 const sniffed = 512
 
 // ReadFrom copies from src with the server's own ReadFrom, if it has one, so that the kernel may do the
-// copying. It writes the first bytes itself, so that the outcome is recorded when the body begins and
-// not at its end. An empty source records nothing: the handler can still write an error.
+// copying. The server gets the first bytes through a firstRead, so that the outcome is recorded when the
+// body begins and not at its end. An empty source records nothing: the handler can still write an error.
 func (w *writer) ReadFrom(src io.Reader) (copied int64, err error) {
 	server, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
-	if !w.sent.Load() {
-		copied, err = io.CopyN(struct{ io.Writer }{w}, src, sniffed)
-		switch {
-		case err == io.EOF: //nolint:errorlint // a wrapped EOF is a failure of the source
-			return copied, nil
-		case err != nil:
+	if !w.sent.Load() || w.grpc.Load() {
+		copied, err = server.ReadFrom(io.LimitReader(firstRead{w, src}, sniffed))
+		if err != nil || copied < sniffed {
 			return copied, err
 		}
 	}
 	n, err := server.ReadFrom(src)
 	return copied + n, err
+}
+
+// firstRead reads what a server is about to write.
+type firstRead struct {
+	writer *writer
+	src    io.Reader
+}
+
+func (r firstRead) Read(p []byte) (int, error) {
+	n, err := r.src.Read(p)
+	if n > 0 {
+		r.writer.wroteStatus(http.StatusOK)
+		r.writer.wrote(n)
+	}
+	return n, err
 }

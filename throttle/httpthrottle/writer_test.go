@@ -67,12 +67,19 @@ func TestReadFrom(t *testing.T) {
 		{"error", iotest.ErrReader(errPlain), 0, false, ""},
 		{"error of an upload", iotest.ErrReader(fmt.Errorf("upload: %w", io.EOF)), 0, false, ""},
 		{"after the header", strings.NewReader("text"), 404, true, "accepted/missing"},
+		{"message of gRPC", strings.NewReader("text"), 200, false, "accepted/none"},
 	} {
 		th := newThrottle(t, throttle.Config{})
-		server := &copies{plain: plain{httptest.NewRecorder()}, begin: func() {
-			equal(t, c.name+": when the server copies", books(th), "1 medium "+c.want+", 1 medium in flight")
-		}}
+		server := &copies{plain: plain{httptest.NewRecorder()}}
+		server.begin = func() {
+			if server.given == c.src {
+				equal(t, c.name+": when the server copies", books(th), "1 medium "+c.want+", 1 medium in flight")
+			}
+		}
 		serveOn(t, server, th, func(w http.ResponseWriter, _ *http.Request) {
+			if c.status == 200 {
+				w.Header().Set("Content-Type", "application/grpc")
+			}
 			if c.status != 0 {
 				w.WriteHeader(c.status)
 			}
@@ -91,6 +98,20 @@ func TestReadFrom(t *testing.T) {
 		if c.want == "" {
 			equal(t, c.name+": in the end", books(th), "1 medium rejected/availability")
 		}
+	}
+}
+
+// A server of HTTP/1 sends the first 512 bytes of a copy at once, and the rest in chunks.
+func TestReadFrom_SameAsWithout(t *testing.T) {
+	th := newThrottle(t, throttle.Config{})
+	start := func(h http.Handler) place {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return place{server.Client(), server.URL}
+	}
+	bare, throttled := start(scenery()), start(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(scenery()))
+	for _, n := range []int{511, 512, 600, 1025, 5000} {
+		compare(t, fmt.Sprint(n, " bytes"), bare, throttled, do("GET", fmt.Sprint("/copy?n=", n), nil))
 	}
 }
 
@@ -181,7 +202,7 @@ func TestInterfacesAreKept(t *testing.T) {
 	n := tools{plain{httptest.NewRecorder()}, &done}
 	fh := flushesH{flushes{n}}
 	for server, want := range map[http.ResponseWriter]string{
-		n: "[]", flushes{n}: "[flush flush]", hijacks{n}: "[hijack]", fh: "[flush flush hijack]", does{fh}: "[read from flush flush hijack]",
+		n: "[]", flushes{n}: "[flush flush]", hijacks{n}: "[hijack]", fh: "[flush flush hijack]", does{fh}: "[read from read from flush flush hijack]",
 	} {
 		th := newThrottle(t, throttle.Config{})
 		done = nil
