@@ -11,13 +11,14 @@ import (
 
 // SleepOnFailure records a call that was throttled, and waits before the next call. If several
 // workers call it for one overload, only the first makes the delay longer. The next step up is
-// possible after a worker has waited the new delay.
+// possible after a worker has waited the new delay. A call whose context has ended is recorded too: that may
+// be why it was throttled.
 //
 // It and [Responsive.SleepOnSuccess] are for drop-in use in code that calls one of them after each
 // call. New code uses [Responsive.Do] or [Responsive.Wait].
 func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	ctx, err := r.checkArgs(ctx)
-	if err != nil {
+	if !r.valid() {
 		return err
 	}
 	now := time.Now()
@@ -37,7 +38,7 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 // It is for drop-in use: see [Responsive.SleepOnFailure].
 func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 	ctx, err := r.checkArgs(ctx)
-	if err != nil {
+	if !r.valid() {
 		return err
 	}
 	step := r.update(func() {
@@ -45,13 +46,16 @@ func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 		r.delay.succeeded(r.delay.generation)
 	})
 	if step.To == 0 {
-		return nil
+		return err
 	}
 	return r.sleepOn(ctx)
 }
 
 // sleepOn waits, and records that a worker has waited the present delay.
 func (r *Responsive) sleepOn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	generation, err := r.wait(ctx)
 	if err != nil {
 		return err

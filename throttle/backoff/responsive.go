@@ -125,8 +125,8 @@ type Stats struct {
 	Successes uint64        // calls that succeeded
 	Throttled uint64        // calls that were throttled
 	Ignored   uint64        // calls that were ignored
-	Slept     uint64        // waits that did not end at once
-	Canceled  uint64        // waits that ended with an error
+	Slept     uint64        // waits that did not end at once, without those that ended with an error
+	Canceled  uint64        // waits that did not end at once, and ended with an error
 	SleepTime time.Duration // time waited, Canceled included
 	Waiting   int           // calls that wait at present
 }
