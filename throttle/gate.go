@@ -176,10 +176,16 @@ func shareOf(p, n int) float64 {
 }
 
 // refuses reports whether the gate refuses a call of priority p. If no call was admitted for a while, one
-// is, to notice when the backend recovers.
+// is, to notice when the backend recovers. If the clock was set back, the gate opens: its limit would stay.
 func (g *gate) refuses(p Priority, ring *late.Ring, now time.Duration) bool {
 	limit := g.limits[p].Load()
 	if limit == noLimit {
+		return false
+	}
+	if ring.Ahead(now) {
+		for i := range g.limits {
+			g.limits[i].Store(noLimit)
+		}
 		return false
 	}
 	if ring.OpenTo(int(p)) < limit {

@@ -318,3 +318,25 @@ func TestResponding_clockBack(t *testing.T) {
 	call.Done(nil)
 	equal(t, "learned, of ten calls of a second or none", th.Stats().Slow.Learned > time.Second, true)
 }
+
+// TestSlowGate_clockBack: after the clock was set back, no late call is found, and the limit of the gate does not stay.
+func TestSlowGate_clockBack(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	th := build(t, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond, Now: func() time.Time { return now }})
+	try := func(n int) (admitted int) {
+		for range n {
+			now = now.Add(20 * time.Millisecond)
+			if _, err := th.Admit(t.Context(), throttle.High); err == nil { // it never ends
+				admitted++
+			}
+		}
+		return admitted
+	}
+	equal(t, "admitted, while it hangs", try(100) < 50, true)
+	equal(t, "closed", th.Stats().Slow.Closed, true)
+	now = now.Add(-time.Hour)
+	before := tier(th, throttle.High).Shed.Count(throttle.CauseLimit)
+	try(100)
+	equal(t, "refused later", tier(th, throttle.High).Shed.Count(throttle.CauseLimit)-before, 0)
+	equal(t, "closed later", th.Stats().Slow.Closed, false)
+}

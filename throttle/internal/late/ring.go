@@ -76,6 +76,12 @@ func (r *Ring) setSwept(slot int64) {
 // Due reports whether Advance has something to do at now.
 func (r *Ring) Due(now time.Duration) bool { return int64(now) >= r.due.Load() }
 
+// Ahead reports whether the clock was set back, so that no late call will be found for a while. A call that has read the
+// clock before others is less than a second behind.
+func (r *Ring) Ahead(now time.Duration) bool {
+	return time.Duration(r.due.Load())-now > slots*r.width+time.Second
+}
+
 // Begin adds a call that begins at now. It returns the time for End, which is now unless the ring is ahead.
 // Call Advance before, if it is due.
 func (r *Ring) Begin(now time.Duration, stripe, row int) (began time.Duration) {
