@@ -77,7 +77,7 @@ func (l *ledger) limit(oldest mark, accepted uint64, u *Tuning) float64 {
 func (l *ledger) roll(now time.Duration, accepted uint64) mark {
 	slot := int64(now / l.width)
 	past := l.past.Load()
-	if slot > past.slot {
+	if slot > past.slot || slot < past.slot-marksPerWindow {
 		next := past.until(slot, l.width, mark{at: now, accepted: accepted, retries: l.retries.Load()})
 		if l.past.CompareAndSwap(past, next) {
 			past = next
@@ -85,22 +85,30 @@ func (l *ledger) roll(now time.Duration, accepted uint64) mark {
 			past = l.past.Load()
 		}
 	}
-	return past.marks[(past.slot+1)%marksPerWindow] // the oldest: it is replaced next
+	return past.marks[indexOf(past.slot+1)] // the oldest: it is replaced next
 }
 
 // until returns the history after the slots up to slot have begun. Now has the present totals.
 // Between the last history and now, no retry was granted, and the times of accepted attempts are
-// not known: they are taken as even.
+// not known: they are taken as even. If the clock was set back by more than a window, the window begins empty.
 func (h *history) until(slot int64, width time.Duration, now mark) *history {
 	now.accepted = max(now.accepted, h.last.accepted) // a concurrent call may have a newer total
 	next := &history{slot: slot, marks: h.marks, last: now}
+	if slot < h.slot {
+		for i := range next.marks {
+			next.marks[i] = now
+		}
+	}
 	for s := max(h.slot, slot-marksPerWindow) + 1; s <= slot; s++ {
 		at := time.Duration(s) * width
 		share := float64(at-h.last.at) / float64(now.at-h.last.at)
-		next.marks[s%marksPerWindow] = mark{
+		next.marks[indexOf(s)] = mark{
 			at: at, retries: now.retries,
 			accepted: h.last.accepted + uint64(share*float64(now.accepted-h.last.accepted)),
 		}
 	}
 	return next
 }
+
+// indexOf returns the index of the mark of a slot. Slots before New are negative: clocks come from users.
+func indexOf(slot int64) int64 { return (slot%marksPerWindow + marksPerWindow) % marksPerWindow }

@@ -195,3 +195,20 @@ func TestBudget_Concurrently(t *testing.T) {
 		}
 	})
 }
+
+// TestBudget_clockBack: attempts leave the window also after the clock was set back, to a time before New even.
+func TestBudget_clockBack(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	r := newRetrier(t, retry.Config{Attempts: 2, Delay: retry.Delay{Initial: time.Microsecond}, Now: func() time.Time { return now }})
+	for _, step := range []time.Duration{2 * time.Hour, -time.Hour, -24 * time.Hour} {
+		now = now.Add(step)
+		retriesOf(t, r)
+		accept(t, r, 1000)
+		now = now.Add(time.Second)
+		r.Stats() // reads the clock
+		now = now.Add(time.Minute)
+		if got := retriesOf(t, r); got != 3 {
+			t.Errorf("after a step of %v: got %d retries want 3: the reserve", step, got)
+		}
+	}
+}
