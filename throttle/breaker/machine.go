@@ -175,7 +175,9 @@ func (m *machine) moveTo(to State, reason Reason) {
 		At: m.now, Failures: m.results.Failures, Successes: m.results.Successes, Shadow: m.settings.Mode != throttle.ModeEnforce,
 	})
 	m.State, m.Reason, m.ChangedAt, m.changed = to, reason, m.now, true
-	m.Shadow = m.settings.Mode == throttle.ModeShadow && reason != ReasonByHand
+	if reason != ReasonTimeOver { // no decision of a mode: what had opened in ModeEnforce stays known to it
+		m.Shadow = m.settings.Mode == throttle.ModeShadow && reason != ReasonByHand
+	}
 	m.Failures, m.Successes = m.results.Failures, m.results.Successes
 }
 

@@ -134,15 +134,22 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestTune_enforceAfterShadow fails in ModeEnforce what has recovered in ModeShadow: it opens at once.
+// TestTune_enforceAfterShadow fails in ModeEnforce what has recovered in ModeShadow: it opens at once. What has opened in
+// ModeEnforce is known to it also if its timeout has ended in ModeShadow.
 func TestTune_enforceAfterShadow(t *testing.T) {
 	k := breaker.Key{ID: "k"}
+	tuned := func(mode throttle.Mode) step {
+		return func(s *scene) { must(s, s.actor().Tune(breaker.Patch{Mode: &mode})) }
+	}
 	play(t, scenario{
 		name: "a closed circuit", config: breaker.Config{Mode: throttle.ModeShadow, ObservabilityWindow: 10 * time.Minute},
 		steps: steps(fail(10, k), sampled, is(breaker.Open, 1, k), wait(31*time.Second), times(30, func(s *scene) {
 			must(s, s.actor().Circuit(k).Do(s.Context(), succeeding))
-		}), sampled, is(breaker.Closed, 1, k), func(s *scene) {
-			must(s, s.actor().Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}))
-		}, is(breaker.Closed, 0, k), fail(20, k), sampled, is(breaker.Open, 1, k), sheds(breaker.ErrOpen, k)),
+		}), sampled, is(breaker.Closed, 1, k), tuned(throttle.ModeEnforce),
+			is(breaker.Closed, 0, k), fail(20, k), sampled, is(breaker.Open, 1, k), sheds(breaker.ErrOpen, k)),
+	}, scenario{
+		name: "a half-open circuit",
+		steps: steps(fail(10, k), sampled, is(breaker.Open, 1, k), tuned(throttle.ModeShadow), wait(31*time.Second), sampled, is(breaker.HalfOpen, 1, k),
+			tuned(throttle.ModeEnforce), sampled, is(breaker.HalfOpen, 1, k)),
 	})
 }
