@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -13,7 +14,8 @@ type table struct {
 	revision uint64 // of the manager, before the table was built
 	stale    bool
 	entries  map[Key]*entry
-	none     entry // of circuits that are not in entries
+	none     entry          // of circuits that are not in entries
+	hidden   map[Key]uint64 // generations of circuits with a record that are not in entries, because of their Mode or stale
 }
 
 type entry struct {
@@ -126,26 +128,45 @@ func (m *Manager) build(last *table) (t *table, changed []Key) {
 	t.none = entry{record: &record{}, table: t, settings: tenants.own, admitsAll: true}
 	if t.stale && m.config.OnStale != KeepLast {
 		t.none.admitsAll = m.config.OnStale == FailOpen || tenants.own.Mode == throttle.ModeOff
+		t.hidden = last.generations()
 		return t, nil
 	}
+	t.hidden = map[Key]uint64{}
 	now, storeNow := time.Now(), m.storeNow()
 	for i := range m.shards {
 		for _, r := range m.shards[i].Load().records {
 			settings := tenants.settings(r.Key.Tenant)
+			before := last.entries[r.Key]
+			known := before != nil && before.Generation == r.Generation || before == nil && last.hidden[r.Key] == r.Generation
 			if settings.Mode == throttle.ModeOff || r.Shadow && settings.Mode == throttle.ModeEnforce {
+				if t.hidden[r.Key] = r.Generation; !known {
+					changed = append(changed, r.Key)
+				}
 				continue
 			}
 			e := newEntry(r, settings, now.Add(min(r.openUntil.Sub(storeNow), settings.MaxBreakerTimeout)))
 			e.table = t
-			if before := last.entries[r.Key]; before == nil || before.Generation != r.Generation {
+			if !known || before == nil && r.State != Closed { // calls that passed while it was hidden are no probes
 				changed = append(changed, r.Key)
-			} else if before.probes != nil {
+			} else if before != nil && before.probes != nil {
 				e.probes = before.probes
 			}
 			t.entries[r.Key] = e
 		}
 	}
 	return t, changed
+}
+
+// generations returns the generations of all circuits with a record.
+func (t *table) generations() map[Key]uint64 {
+	if t.stale {
+		return t.hidden
+	}
+	all := maps.Clone(t.hidden)
+	for k, e := range t.entries {
+		all[k] = e.Generation
+	}
+	return all
 }
 
 func newEntry(r *record, settings *Config, until time.Time) *entry {

@@ -134,6 +134,19 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 	})
 }
 
+// TestTune_offAndBack keeps what a circuit with a past has counted.
+func TestTune_offAndBack(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	tuned := func(mode throttle.Mode) step {
+		return func(s *scene) { must(s, s.actor().Tune(breaker.Patch{Mode: &mode})) }
+	}
+	play(t, scenario{
+		name: "a closed circuit", steps: steps(disable(k), enable(k), fail(5, k), tuned(throttle.ModeOff), fail(4, k), tuned(throttle.ModeEnforce), fail(1, k), sampled, is(breaker.Open, 1, k)),
+	}, scenario{
+		name: "a circuit that was enabled meanwhile", steps: steps(disable(k), tuned(throttle.ModeOff), fail(9, k), enable(k), tuned(throttle.ModeEnforce), fail(1, k), sampled, is(breaker.Closed, 0, k)),
+	})
+}
+
 // TestTune_enforceAfterShadow fails in ModeEnforce what has recovered in ModeShadow: it opens at once. What has opened in
 // ModeEnforce is known to it also if its timeout has ended in ModeShadow.
 func TestTune_enforceAfterShadow(t *testing.T) {
