@@ -130,9 +130,14 @@ func (p *part) expire(l *Limiter, before time.Time) {
 	n := 0
 	for ; n < len(p.line) && !p.line[n].since.After(before); n++ {
 		p.line[n].start(l)
-		go p.finish(context.Background(), l, p.line[n], Decision{}, remote.ErrBusy)
+		go p.giveUp(l, p.line[n], remote.ErrBusy)
 	}
 	p.line = slices.Delete(p.line, 0, n)
+}
+
+// giveUp ends a batch without a call, and makes the calls for the batches after it.
+func (p *part) giveUp(l *Limiter, b *batch, err error) {
+	p.callAll(l, p.finish(context.Background(), l, b, Decision{}, err))
 }
 
 // deliver ends the batches of a call. A batch that the store did not send, because no connection was free,

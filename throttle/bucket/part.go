@@ -211,7 +211,7 @@ func (p *part) release(l *Limiter, key string, s *keyState) (next *batch) {
 		}
 		if err != nil {
 			b.start(l)
-			go p.finish(context.Background(), l, b, Decision{}, err)
+			go p.giveUp(l, b, err)
 		}
 	}
 	p.drop(key, s)

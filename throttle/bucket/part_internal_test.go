@@ -118,3 +118,26 @@ func TestLine_Random(t *testing.T) {
 		})
 	}
 }
+
+// TestLine_Expires checks that callers who come while the batch of their key expires get a call.
+func TestLine_Expires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := fickleMany{&fickle{MemoryStore: NewMemoryStore(), random: rand.New(rand.NewPCG(1, 2))}}
+		l := Must(New(Config{Name: "x", Store: s, Limit: PerSecond(1), OnFailure: FailClosed}))
+		r := store.Request{Key: "k", Limit: l.config.Limit, Min: 1, Max: 1}
+		p := l.whole
+		p.mu.Lock()
+		expired, _ := p.state(r.Key).join(r)
+		p.line = []*batch{expired}
+		p.expire(l, time.Now())
+		next, _ := p.state(r.Key).join(r)
+		next.done = make(chan struct{})
+		p.mu.Unlock()
+		time.Sleep(time.Second)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !expired.ended || !next.ended || len(p.keys)+p.calls > 0 {
+			t.Errorf("expired %t, next ended %t, %d keys and %d calls are left", expired.ended, next.ended, len(p.keys), p.calls)
+		}
+	})
+}
