@@ -107,13 +107,9 @@ func (l *Limiter) Name() string {
 // error if the limit is invalid. Fields that [Limiter.Override] has set change when the override
 // ends.
 //
-// An existing Continuous bucket is full at the same time as before the change, or earlier:
-//
-//   - If an empty bucket fills sooner with the new limit, callers wait at most that long.
-//   - If it fills later, even an empty bucket may grant most of the new capacity at once.
-//
-// A bucket whose algorithm changes starts full. One that changes from Continuous to a Fixed limit
-// may start empty, if it would have been full after more than one period.
+// An existing bucket has as many tokens missing after the change as before, at most the new capacity. So
+// if the new capacity is much higher, even an empty bucket grants most of it at once. In its first
+// period a new Fixed limit may have up to one capacity more missing.
 func (l *Limiter) SetLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err

@@ -90,6 +90,26 @@ func TestLimiter_ChangesLimits(t *testing.T) {
 	})
 }
 
+// TestSetLimit_keepsWhatIsMissing checks that a bucket that lacks 90 tokens lacks as many after a change, if it can.
+func TestSetLimit_keepsWhatIsMissing(t *testing.T) {
+	for after, remaining := range map[bucket.Limit]int64{
+		{Capacity: 100, Refill: 1}:                                        10,
+		{Capacity: 1000, Refill: 10}:                                      910,
+		{Capacity: 50, Refill: 1000}:                                      0,
+		{Capacity: 100, Period: time.Minute, Algorithm: bucket.Fixed}:     10,
+		{Capacity: 200, Period: 2 * time.Second, Algorithm: bucket.Fixed}: 110,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := limiter(t, bucket.Config{Limit: bucket.PerSecond(100)})
+			must(t, l.Take(t.Context(), "k", 90))
+			must(t, l.SetLimit(after))
+			d, err := l.Peek(t.Context(), "k")
+			must(t, err)
+			equals(t, d.Remaining, remaining, "%v", after)
+		})
+	}
+}
+
 // TestLimiter_NilOrZero checks that a nil or zero limiter returns errors.
 func TestLimiter_NilOrZero(t *testing.T) {
 	for name, l := range map[string]*bucket.Limiter{"nil": nil, "zero": {}} {
