@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestQueue_HugeRequests checks waiters whose total is above the largest int64.
@@ -355,6 +356,34 @@ func TestWait_LargeBesideAnotherProcess(t *testing.T) {
 			}
 			if calls := float64(large.calls.Load()) / float64(tens.Load()); calls > c.callsForToken {
 				t.Errorf("%.2f store calls for each token, want at most %.2f", calls, c.callsForToken)
+			}
+		})
+	}
+}
+
+// TestQueue_FixedPeriod checks that the waiters of a Fixed bucket get at most its capacity in each period, whatever
+// they ask for, and that others get what the first waiter cannot use.
+func TestQueue_FixedPeriod(t *testing.T) {
+	for name, s := range map[string]func() store.Store{"memory": func() store.Store { return bucket.NewMemoryStore() }, "remote": func() store.Store { return newRemote() }} {
+		bubble(t, name, func(t *testing.T) {
+			l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 10, Period: time.Minute, Algorithm: bucket.Fixed}, Store: s()})
+			must(t, l.Take(t.Context(), "k", 10))
+			var done atomic.Int64
+			for _, n := range []int64{1, 10} {
+				go func() {
+					if l.Wait(t.Context(), "k", n) == nil {
+						done.Add(n)
+					}
+				}()
+				synctest.Wait()
+			}
+			for period, want := range []struct{ waited, others int64 }{{1, 9}, {11, 0}} {
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				d, err := l.DecideAtMost(t.Context(), "k", 10)
+				must(t, err)
+				equals(t, done.Load(), want.waited, "period %d: tokens of waiters", period)
+				equals(t, d.Granted, want.others, "period %d: tokens of others", period)
 			}
 		})
 	}

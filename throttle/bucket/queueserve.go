@@ -43,7 +43,10 @@ func (l *Limiter) serve(key string, q *queue) {
 		if answer.Source == SourcePolicy {
 			left = min(left, spare) // tokens of a policy are not given back
 		}
-		spare = left
+		if spare = left; err == nil && limit.Algorithm == Fixed && !q.collect { // it drops them at the end of the period
+			spare = 0
+			l.giveBack(context.Background(), key, left, false)
+		}
 	}
 }
 
