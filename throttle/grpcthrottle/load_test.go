@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -40,6 +41,30 @@ func TestServer_Tell(t *testing.T) {
 			if report, ok := protocol.ParseBinaryLoad(values); ok != c.want || len(values) > 0 != c.want || report.Overloaded {
 				t.Errorf("%s, %s: got %q, want a report: %v", name, method, values, c.want)
 			}
+		}
+	}
+}
+
+// A proxy may pass on the trailer of a backend. Clients ignore two reports, and strangers get none.
+func TestServer_Tell_inPlaceOfBackend(t *testing.T) {
+	for name, c := range map[string]struct {
+		config grpcthrottle.ServerConfig
+		want   int
+		own    bool
+	}{
+		"told":     {grpcthrottle.ServerConfig{Tell: answersRPC(true)}, 1, true},
+		"not told": {grpcthrottle.ServerConfig{Tell: answersRPC(false)}, 0, false},
+		"off":      {grpcthrottle.ServerConfig{}, 1, false},
+	} {
+		p := setup{server: c.config, shop: shop{stream: func(_ string, ss grpc.ServerStream) error {
+			ss.SetTrailer(metadata.Pairs(protocol.LoadTrailer, "of a backend", "other", "kept"))
+			return echo(ss)
+		}}}.open(t)
+		trailer, err := p.trailerOf(t, browse)
+		must(t, err)
+		values := trailer[protocol.LoadTrailer]
+		if _, own := protocol.ParseBinaryLoad(values); len(values) != c.want || own != c.own || len(trailer["other"]) != 1 {
+			t.Errorf("%s: got %q of %d fields", name, values, len(trailer))
 		}
 	}
 }

@@ -53,7 +53,8 @@ type ServerConfig struct {
 	// [protocol.LoadTrailer]. The balancer weighted_round_robin of gRPC, and Envoy, read it too. It shows how
 	// full the server is, so do not send it to strangers. Default: to the clients that Trust.Peer accepts.
 	// In ModeShadow and ModeOff nothing is sent. Do not use it together with
-	// orca.CallMetricsServerOption: clients of gRPC ignore two reports.
+	// orca.CallMetricsServerOption, and let no handler pass on the report of a backend with
+	// grpc.SetTrailer: clients of gRPC ignore two reports. The SetTrailer of a stream leaves it out.
 	Tell func(context.Context, RPC) bool
 	// LowerRetries gives a call one priority lower if its sender marks it as a retry with the
 	// [AttemptsKey], so that first attempts are served first. It does not apply to a priority that a
@@ -191,7 +192,7 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 			s.tell(ctx, t, rpc, err, ss.SetTrailer)
 			return s.answer.to(notMade(err), ss.SetTrailer)
 		}
-		stream.call, stream.ctx = call, &stream.served
+		stream.call, stream.ctx, stream.tells = call, &stream.served, s.config.Tell != nil
 		stream.served.Begin(call.Context())
 		stream.progress.opened(info.IsClientStream)
 		err = throttle.ErrPanicked

@@ -20,6 +20,7 @@ type serverStream struct {
 	served   protocol.Served
 	progress progress
 	answered bool // a message was sent
+	tells    bool // the trailer may have a load report of this server
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
@@ -31,6 +32,15 @@ func (s *serverStream) SendHeader(md metadata.MD) error {
 		s.progress.reach(answered)
 	}
 	return err
+}
+
+// SetTrailer adds to the trailer. If the server tells what it sheds, it leaves out what another server says.
+func (s *serverStream) SetTrailer(md metadata.MD) {
+	if s.tells && len(md[protocol.LoadTrailer]) > 0 {
+		md = md.Copy()
+		delete(md, protocol.LoadTrailer)
+	}
+	s.ServerStream.SetTrailer(md)
 }
 
 // SendMsg sends a message. The first one records the outcome.
