@@ -7,30 +7,36 @@ import (
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// loadHeader says what a server sheds, in the header of a response. The zero loadHeader says nothing.
+// loadHeader says what a server sheds, in the header of a response. The zero loadHeader leaves the header as
+// it is.
 type loadHeader struct {
-	throttle *throttle.Throttle
+	throttle *throttle.Throttle // nil to say nothing
 	loads    *protocol.Loads
 }
 
 func (m *middleware) tellLoad(t *throttle.Throttle, r *http.Request) loadHeader {
-	if m.Tell == nil || !m.Tell(r) {
+	if m.Tell == nil {
 		return loadHeader{}
+	}
+	if !m.Tell(r) {
+		t = nil
 	}
 	return loadHeader{t, m.loads}
 }
 
-// set sets the header as late as possible, so that it is fresh. It replaces the header of another server
-// that a proxy forwards. Failed means that the answer says that the call failed, or that its trailer may.
+// set sets the header as late as possible, so that it is fresh. It replaces or removes the header of another
+// server that a proxy forwards. Failed means that the answer says that the call failed, or that its trailer may.
 func (l loadHeader) set(h http.Header, failed bool) {
 	if l.loads == nil {
 		return
 	}
-	if values := l.loads.Header(l.throttle, failed); values != nil {
-		h[protocol.LoadHeader] = values
-	} else {
-		delete(h, protocol.LoadHeader)
+	if l.throttle != nil {
+		if values := l.loads.Header(l.throttle, failed); values != nil {
+			h[protocol.LoadHeader] = values
+			return
+		}
 	}
+	delete(h, protocol.LoadHeader)
 }
 
 // receive gives what a server says in a response to the throttle of the request, if Listen allows it.
