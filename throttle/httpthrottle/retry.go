@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// AttemptHeader is the name of the header with the number of an attempt, from 2 on. A [Transport]
-// sends it with each retry. First attempts have no such header.
+// AttemptHeader is the name of the header with the number of an attempt, from 2 on. A [Transport] with Retry
+// sends it with each retry, and removes it from first attempts: a proxy may have it from its own client.
 const AttemptHeader = "Throttle-Attempt"
 
 // maxDiscarded is how much of a response is read before a retry, so that its connection can be used
@@ -40,7 +40,11 @@ func (t *Transport) retrying(
 	if err != nil {
 		return nil, notAdmitted(r, err)
 	}
-	response, recorded, err := t.exchange(th, call, r, run.Priority(), set)
+	first := firstAttempt(r)
+	response, recorded, err := t.exchange(th, call, first, run.Priority(), set)
+	if response != nil && response.Request == first {
+		response.Request = r
+	}
 	returned := false
 	defer func() {
 		if !returned && response != nil && response.Body != nil { // Repeatable, GetBody or a hook panicked
@@ -90,6 +94,17 @@ func isIdempotent(r *http.Request) bool {
 	_, key := r.Header["Idempotency-Key"]
 	_, older := r.Header["X-Idempotency-Key"]
 	return key || older
+}
+
+// firstAttempt returns r, or a copy without the number of an attempt.
+func firstAttempt(r *http.Request) *http.Request {
+	if _, numbered := r.Header[AttemptHeader]; !numbered {
+		return r
+	}
+	first := r.WithContext(r.Context())
+	first.Header = r.Header.Clone()
+	delete(first.Header, AttemptHeader)
+	return first
 }
 
 func nextAttempt(r *http.Request, run *retry.Run) (*http.Request, error) {

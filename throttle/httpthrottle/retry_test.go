@@ -102,12 +102,14 @@ func TestRetry_MarksAttemptsAndLowersTheirPriority(t *testing.T) {
 		transport := retrying(t, base, httpthrottle.TransportConfig{Send: func(*http.Request) bool { return true }})
 		r := get(throttle.WithPriority(t.Context(), throttle.Important))
 		r.Header.Set("X-Own", "1")
+		r.Header.Set(httpthrottle.AttemptHeader, "2") // of the client of a proxy
 		equal(t, "status", ask(t, transport, r).StatusCode, http.StatusOK)
+		equal(t, "request of an only attempt", ask(t, transport, r).Request, r)
 		for i, want := range []string{"[] important 1", "[2] medium 1", "[3] medium 1"} {
 			h := base.requests[i].Header
 			equal(t, "header", fmt.Sprintf("%v %s %s", h[httpthrottle.AttemptHeader], h.Get(httpthrottle.PriorityHeader), h.Get("X-Own")), want)
 		}
-		equal(t, "header of the caller", len(r.Header), 1)
+		equal(t, "header of the caller", len(r.Header), 2)
 		equal(t, "duration, with the delay of each response", time.Since(begun), 4*time.Second)
 	})
 }
