@@ -10,6 +10,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -20,22 +21,30 @@ import (
 )
 
 func main() {
-	var n names
-	flag.StringVar(&n.cluster, "cluster", "cluster", "`label` of series that names a cluster")
-	flag.StringVar(&n.team, "team", "team", "`label` of series that names a team")
-	flag.StringVar(&n.runbooks, "runbooks", runbooks, "`URL` of the runbooks")
-	to := flag.String("to", "", "`folder` for a copy of dashboards, rules and the base for kustomize")
-	flag.Parse()
-	var err error
-	if *to != "" {
-		err = export(*to, n)
-	} else {
-		err = write(".")
-	}
-	if err != nil {
+	if err := run(flag.CommandLine, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
+}
+
+func run(flags *flag.FlagSet, args []string) error {
+	var n names
+	flags.StringVar(&n.cluster, "cluster", "cluster", "`label` of series that names a cluster, with -to")
+	flags.StringVar(&n.team, "team", "team", "`label` of series that names a team, with -to")
+	flags.StringVar(&n.runbooks, "runbooks", runbooks, "`URL` of the runbooks, with -to")
+	to := flags.String("to", "", "`folder` for a copy of dashboards, rules and the base for kustomize")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q is no flag: want -to and a folder for a copy", flags.Arg(0))
+	case *to != "":
+		return export(*to, n)
+	case flags.NFlag() > 0:
+		return errors.New("-cluster, -team and -runbooks are for a copy: want -to and a folder too")
+	}
+	return write(".")
 }
 
 // write writes all generated files into a folder, which must have the rules and the runbooks.

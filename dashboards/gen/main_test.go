@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"io/fs"
 	"os"
 	"strings"
@@ -29,6 +30,17 @@ func TestNothingHasDrifted(t *testing.T) {
 	for _, name := range names {
 		if files[name] == nil {
 			t.Errorf("%s: got a file that the generator does not make", name)
+		}
+	}
+}
+
+// Labels of another repository need a folder for it. Without it, nothing is written.
+func TestRun_namesWithoutFolder(t *testing.T) {
+	t.Chdir(t.TempDir()) // without the rules that write reads
+	for _, args := range [][]string{{"-cluster", "region"}, {"-team=squad"}, {"-runbooks", "https://example.com"}, {"monitoring"}, {"-to", "x", "y"}, {"-to="}} {
+		err := run(flag.NewFlagSet("gen", flag.ContinueOnError), args)
+		if err == nil || !strings.Contains(err.Error(), "want -to and a folder") {
+			t.Errorf("%q: got error %v want one about -to", args, err)
 		}
 	}
 }
