@@ -110,6 +110,14 @@ func TestChart_values(t *testing.T) {
 	}
 }
 
+// TestChart_wrongObjective checks that a misspelt objective is refused. Rules with it would leave the service its default.
+func TestChart_wrongObjective(t *testing.T) {
+	_, err := render(t, "objectives: {checkout: {succes: 0.9995}}")
+	if want := "objectives.checkout.succes: want success or p99"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got error %v want %q in it", err, want)
+	}
+}
+
 // TestKustomize compares the base with the chart, and what the generator exports for another label with the chart of that label.
 func TestKustomize(t *testing.T) {
 	folder := t.TempDir()

@@ -58,17 +58,22 @@ func (all objects) rules(t *testing.T) []byte {
 // chart renders the chart with values, in the namespace monitoring.
 func chart(t *testing.T, values string) objects {
 	t.Helper()
+	rendered := objects{}
+	for _, text := range must(render(t, values)) {
+		rendered.add(t, []byte(text))
+	}
+	return rendered
+}
+
+// render returns the files of the chart with values.
+func render(t *testing.T, values string) (map[string]string, error) {
+	t.Helper()
 	program.File(t, "dashboards") // which the chart has by a link
 	c := must(loader.Load(program.File(t, "charts/spillway-monitoring")))
 	given := must(chartutil.ReadValues([]byte(values)))
 	release := chartutil.ReleaseOptions{Name: "spillway", Namespace: "monitoring", IsInstall: true}
 	all := must(chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities))
-	files := must(engine.Render(c, all))
-	rendered := objects{}
-	for _, text := range files {
-		rendered.add(t, []byte(text))
-	}
-	return rendered
+	return engine.Render(c, all)
 }
 
 // base builds a folder as kubectl kustomize does.
