@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -51,7 +52,7 @@ Changes of Spillway's own policies except tiered-v1; their documentation has the
   -target x            share of rejections that tiered aims at, from 0.01 to 0.5
   -slow duration       how long a call may be open before it is late, from 1ms to 1h (default off)
   -slow-auto           learn -slow, and act if a queue grows (default off)
-  -background x        share of rejections that tiered forgives, at most 0.5
+  -background x        share of rejections that tiered forgives, at most 0.5; negative for none
 
 Ctrl-C ends the runs and prints the results of the completed ones; a second one ends at once. The exit
 code is 0, 1 if a file or the output could not be written, 2 for a wrong flag, and 130 after Ctrl-C;
@@ -163,10 +164,10 @@ func listFlag[T any](to *[]T, parse func(list string) ([]T, error)) func(list st
 	}
 }
 
-// optionFlags declares the flags that change scenarios and policies. Options and the policies check most values.
+// optionFlags declares the flags that change scenarios and policies.
 func optionFlags(flags *flag.FlagSet, o *overload.Options) {
-	flags.IntVar(&o.Clients, "clients", 0, "")
-	flags.Float64Var(&o.Capacity, "capacity", 0, "")
+	flags.Func("clients", "", program.Whole(&o.Clients, 0, 100000, "clients, 0 for the scenario's"))
+	flags.Func("capacity", "", setNumber(&o.Capacity, "1 to 1e6", func(x float64) bool { return x >= 1 && x <= 1e6 }))
 	flags.Func("rejection-cost", "", func(text string) error {
 		err := program.Number(&o.RejectionCost, 0, 1, "of a served call")(text)
 		if err == nil && o.RejectionCost == 0 {
@@ -177,13 +178,37 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 	flags.BoolVar(&o.Certain, "certain", false, "")
 	flags.BoolVar(&o.Reports, "reports", false, "")
 	s := &o.Settings
-	flags.Float64Var(&s.Ratio, "ratio", 0, "")
-	flags.Float64Var(&s.MinimumRate, "minimum-rate", 0, "")
-	flags.Float64Var(&s.Background, "background", 0, "")
-	flags.Float64Var(&s.TargetRejection, "target", 0, "")
-	flags.DurationVar(&s.Slow, "slow", 0, "")
-	flags.DurationVar(&s.Window, "window", 0, "")
+	flags.Func("ratio", "", setNumber(&s.Ratio, "more than 1, at most 1e6", func(x float64) bool { return x > 1 && x <= 1e6 }))
+	flags.Func("minimum-rate", "", setNumber(&s.MinimumRate, "more than 0, at most 1e9", func(x float64) bool { return x > 0 && x <= 1e9 }))
+	flags.Func("background", "", setNumber(&s.Background, "at most 0.5, negative for none", func(x float64) bool { return x <= 0.5 }))
+	flags.Func("target", "", setNumber(&s.TargetRejection, "0.01 to 0.5", func(x float64) bool { return x >= 0.01 && x <= 0.5 }))
+	flags.Func("slow", "", setDuration(&s.Slow, time.Millisecond))
+	flags.Func("window", "", setDuration(&s.Window, time.Second))
 	flags.BoolVar(&s.SlowAuto, "slow-auto", false, "")
+}
+
+// setNumber returns the function of a flag that sets a good number, or 0.
+func setNumber(to *float64, want string, good func(x float64) bool) func(text string) error {
+	return func(text string) error {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || x != 0 && !good(x) {
+			return fmt.Errorf("want %s, or 0 for the default", want)
+		}
+		*to = x
+		return nil
+	}
+}
+
+// setDuration returns the function of a flag that sets a duration up to 1h, or 0.
+func setDuration(to *time.Duration, shortest time.Duration) func(text string) error {
+	return func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d != 0 && (d < shortest || d > time.Hour) {
+			return fmt.Errorf("want %v to 1h, or 0 for the default", shortest)
+		}
+		*to = d
+		return nil
+	}
 }
 
 // checkPlot returns an error if none of the scenarios can be plotted.
