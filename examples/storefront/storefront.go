@@ -68,8 +68,9 @@ func (f *storefront) closeStreams() {
 	_ = f.status.Close() // it always returns nil
 }
 
+// close closes in the order of the documentation of otelthrottle, so that no metric is lost if they are pushed.
 func (f *storefront) close(ctx context.Context) error {
-	return errors.Join(f.shop.Close(), f.telemetry.shutdown(ctx))
+	return errors.Join(f.telemetry.throttles.Shutdown(ctx), f.shop.Close(), f.telemetry.shutdown(ctx))
 }
 
 const (
