@@ -114,7 +114,7 @@ func TestHandler_refusesWhatCannotStay(t *testing.T) {
 	}
 }
 
-// TestHandler_aLineThatDoesNotFit a new backoff does not stop changes of other names.
+// TestHandler_aLineThatDoesNotFit a new backoff does not stop other changes.
 func TestHandler_aLineThatDoesNotFit(t *testing.T) {
 	c := newControl(t, control.Hooks{})
 	payments, h := newThrottle(t, c, "payments"), newHandler(t, c, byHeader)
@@ -129,6 +129,12 @@ func TestHandler_aLineThatDoesNotFit(t *testing.T) {
 	for initial, want := range map[time.Duration]time.Duration{time.Millisecond: time.Second, time.Minute: time.Hour} {
 		if now := build(initial); now.MaxInterval != want {
 			t.Errorf("%v: got %v want %v", initial, now.MaxInterval, want)
+		}
+	}
+	for interval, fits := range map[string]bool{"2m": true, "10s": false} { // for the same name
+		_, err := c.Apply(t.Context(), parse(t, `{"backoffs": {"table": {"max_interval": "`+interval+`"}}}`))
+		if (err == nil) != fits {
+			t.Errorf("apply %s: got error %v", interval, err)
 		}
 	}
 	w := send(h, http.MethodPost, `{"throttles": {"payments": {"mode": "off", "for": "1h", "reason": "x"}}}`, nil)

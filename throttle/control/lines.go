@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
 func (k *kind[M, T, P, L]) prepare(d *Document, source throttle.Source, now time.Time) error {
@@ -62,29 +63,40 @@ func (k *kind[M, T, P, L]) check(before, s *state, source throttle.Source) (miss
 		if len(members) == 0 {
 			missing = append(missing, k.word+" "+name)
 		}
-		if err := cmp.Or(l.patch().Validate(), k.checkRanges(s, name, members)); err != nil {
+		if err := cmp.Or(l.patch().Validate(), k.checkRanges(s, source, name, members)); err != nil {
 			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
 		}
 	}
 	return missing, errors.Join(errs...)
 }
 
-// checkRanges returns an error if a member would refuse the lines of a name, all or some of them: any may
-// end before the others.
-func (k *kind[M, T, P, L]) checkRanges(s *state, name string, members []M) (err error) {
+// checkRanges returns an error if a member would refuse the new line of a source, with all or some of the other
+// lines of its name: any may end before the others. Lines that a member refuses without the new one are no reason.
+func (k *kind[M, T, P, L]) checkRanges(s *state, source throttle.Source, name string, members []M) error {
 	lines := k.linesOf(s, name)
+	fresh := 1 << slices.IndexFunc(lines, func(l sourced[L]) bool { return l.source == source })
 	for _, m := range members {
 		_, code := m.Tuning()
 		for set := range 1 << len(lines) {
-			u := code
-			for i, l := range lines {
-				if set>>i&1 == 0 {
-					continue
-				}
-				if u, err = u.With(l.line.patch()); err != nil {
-					return err
-				}
+			if set&fresh == 0 {
+				continue
 			}
+			if err := refusal(code, lines, set); err != nil && refusal(code, lines, set&^fresh) == nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refusal returns why settings refuse a set of lines, or nil.
+func refusal[T tuned.Tuning[T, P], P patch, L line[P]](u T, lines []sourced[L], set int) (err error) {
+	for i, l := range lines {
+		if set>>i&1 == 0 {
+			continue
+		}
+		if u, err = u.With(l.line.patch()); err != nil {
+			return err
 		}
 	}
 	return nil
