@@ -10,7 +10,7 @@ import (
 )
 
 // Status is what is in force, and why. If Hooks.Failed reported that an instance refused a line, that
-// instance has the mode of the line, and otherwise the settings of the code.
+// instance has nothing of the line, although the status shows it.
 type Status struct {
 	File   FileStatus `json:"file"`
 	Things []Thing    `json:"things"`
