@@ -23,7 +23,7 @@ const (
 
 // WatchFunc applies the document that read returns, as [Control.Watch] does with a file: now, and each time that it has changed.
 // The name is shown where a file's path would be. Between two reads it waits for every, and up to a tenth more; 0 means 10 s.
-// The context of a read ends after 5 s. A read that fails changes nothing, and is tried again. Its settings have the source
+// The context of a read ends after 5 s. A read that fails or panics changes nothing, and is tried again. Its settings have the source
 // throttle.SourceFile.
 //
 // Use [ReadURL] for a document on a server of HTTP, and a function of a few lines for another store.
@@ -42,12 +42,22 @@ func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duratio
 	return c.watch(ctx, &watcher{path: name, from: name, every: every, read: func(ctx context.Context) ([]byte, time.Time, error) {
 		ctx, end := context.WithTimeout(ctx, readTimeout)
 		defer end()
-		data, err := read(ctx)
+		data, err := recovered(ctx, read)
 		if err != nil {
 			err = fmt.Errorf("control: %s: %w", name, err)
 		}
 		return data, time.Time{}, err
 	}})
+}
+
+// recovered calls read. A panic is an error: in the goroutine of a watcher it would end the process.
+func recovered(ctx context.Context, read func(context.Context) ([]byte, error)) (data []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("read panicked: %v", value)
+		}
+	}()
+	return read(ctx)
 }
 
 // ReadURL returns a function for [Control.WatchFunc] that gets a document by HTTP. It sends the ETag of the last response as

@@ -83,6 +83,29 @@ func TestWatchFunc_refuses(t *testing.T) {
 	}
 }
 
+// TestWatchFunc_panics goes on after a read that panics, at the start and later.
+func TestWatchFunc_panics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t, control.Hooks{})
+		th := newThrottle(t, c, "stock")
+		var reads atomic.Int64
+		err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
+			if reads.Add(1) < 3 {
+				panic("an accident")
+			}
+			return []byte(ratio(3)), nil
+		})
+		time.Sleep(1500 * time.Millisecond)
+		if got := c.Status().File.Error; err != nil || reads.Load() != 2 || got != "control: x: read panicked: an accident" {
+			t.Errorf("got error %v, %d reads, refused for %q", err, reads.Load(), got)
+		}
+		time.Sleep(time.Second)
+		if got := c.Status().File.Error; got != "" || th.Stats().Ratio != 3 {
+			t.Errorf("after a good read: got ratio %v, refused for %q", th.Stats().Ratio, got)
+		}
+	})
+}
+
 // TestWatchFunc_once reads a document that never changes.
 func TestWatchFunc_once(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
