@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/open-feature/go-sdk/openfeature"
 
@@ -14,9 +15,15 @@ import (
 const flagName = "spillway-control"
 
 // follow applies the flag now, and each time that the provider reports a change. Applied is called
-// with the result of each.
+// with the result of each. The SDK calls handlers at the same time, so that without the lock an older value may be
+// applied after a newer one.
 func follow(ctx context.Context, client *openfeature.Client, ctl *control.Control, applied func(control.Report, error)) {
-	look := func(openfeature.EventDetails) { applied(applyFlag(ctx, client, ctl)) }
+	var mu sync.Mutex
+	look := func(openfeature.EventDetails) {
+		mu.Lock()
+		defer mu.Unlock()
+		applied(applyFlag(ctx, client, ctl))
+	}
 	client.AddHandler(openfeature.ProviderConfigChange, &look)
 	look(openfeature.EventDetails{})
 }
