@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +131,8 @@ func (d *dispatcher) header(url string) {
 // agent.
 func (d *dispatcher) line(elapsed time.Duration) {
 	now, circuits := [3]int64{d.delivered.Load(), d.failed.Load(), d.shed.Load()}, d.agents[0].manager.Stats().Circuits
-	fmt.Fprintf(d.out, "%8.3g%11d%8d%8d%9d%18d%11d%10d\n", elapsed.Seconds(), now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
+	seconds := strconv.FormatFloat(elapsed.Seconds(), 'f', -1, 64)
+	fmt.Fprintf(d.out, "%8s%11d%8d%8d%9d%18d%11d%10d\n", seconds, now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
 		len(d.queue), circuits[breaker.Open], circuits[breaker.HalfOpen], circuits[breaker.Disabled])
 	d.last = now
 }

@@ -53,6 +53,17 @@ func TestServersThatAreNotThere(t *testing.T) {
 	}
 }
 
+// TestLine has the whole second, also of a long run.
+func TestLine(t *testing.T) {
+	for elapsed, want := range map[time.Duration]string{150 * time.Millisecond: "0.15", time.Second: "1", 100_001 * time.Second: "100001"} {
+		var out strings.Builder
+		(&dispatcher{out: &out, agents: []*agent{{}}}).line(elapsed)
+		if got := strings.Fields(out.String())[0]; got != want {
+			t.Errorf("%v: got %q want %q", elapsed, got, want)
+		}
+	}
+}
+
 // TestCircuitsOpenAndClose runs until circuits of dead endpoints have opened, and all are closed again.
 func TestCircuitsOpenAndClose(t *testing.T) {
 	programtest.NeedsSQLite(t)
