@@ -34,7 +34,7 @@ func (s *serverStream) SendHeader(md metadata.MD) error {
 	return err
 }
 
-// SetTrailer adds to the trailer. If the server tells what it sheds, it leaves out what another server says.
+// SetTrailer adds to the trailer. On a server with Tell, it leaves out what another server says.
 func (s *serverStream) SetTrailer(md metadata.MD) {
 	if s.tells && len(md[protocol.LoadTrailer]) > 0 {
 		md = md.Copy()
