@@ -38,7 +38,7 @@ func healthyBeside(p *Phase) []throttle.Priority {
 	return healthy
 }
 
-func admittedShare(e *entry, p throttle.Priority) float64 { return e.admitted[p] / e.offered[p] }
+func admittedShare(e *entry, p throttle.Priority) float64 { return e.Admitted[p] / e.Offered[p] }
 
 // worst returns the smaller number. If one of them is NaN, it returns the other one.
 func worst(a, b float64) float64 {

@@ -96,14 +96,6 @@ func (f Figures) Values() []float64 {
 	return values
 }
 
-func figuresOf(values []float64) Figures {
-	var f Figures
-	for i, field := range f.fields() {
-		*field = values[i]
-	}
-	return f
-}
-
 // fields returns pointers to the figures, in the order of FigureNames.
 func (f *Figures) fields() []*float64 {
 	return []*float64{
@@ -118,19 +110,19 @@ func measure(r *record, c *Case) Figures {
 	f := Figures{FalseShed: falseShed(r), TimeToShed: math.NaN(), TimeToRecover: math.NaN(), ShedPerFailed: math.NaN(), TimeToAdmit: math.NaN()}
 	first, end := r.disturbance()
 	during, later := total(r.entries[first:end]), total(r.entries[(first+end)/2:end])
-	f.Goodput = min(1, during.useful/during.servable) // saved up work can make it more than 1
-	if during.servable == 0 {
+	f.Goodput = min(1, during.Useful/during.Servable) // saved up work can make it more than 1
+	if during.Servable == 0 {
 		f.Goodput = math.NaN()
 	}
-	f.Sent = (later.admitted.sum() + later.resent) / later.capacity
-	if later.capacity == 0 {
+	f.Sent = (later.Admitted.sum() + later.resent) / later.Capacity
+	if later.Capacity == 0 {
 		f.Sent = math.NaN()
 	}
-	f.Attempts = 1 + during.resent/during.admitted.sum()
-	f.Succeeded = during.succeeded.sum() / during.offered.sum()
-	f.Waste = during.wasted / (during.useful + during.wasted)
+	f.Attempts = 1 + during.resent/during.Admitted.sum()
+	f.Succeeded = during.Succeeded.sum() / during.Offered.sum()
+	f.Waste = during.wasted / (during.Useful + during.wasted)
 	for p := range f.Success {
-		f.Success[p] = later.succeeded[p] / later.offered[p]
+		f.Success[p] = later.Succeeded[p] / later.Offered[p]
 	}
 	if overloads(c.Phases) {
 		f.TimeToShed = timeToShed(r.entries[first:end])
@@ -173,7 +165,7 @@ func falseShed(r *record) float64 {
 
 func shedShare(entries []entry) float64 {
 	sum := total(entries)
-	return 1 - sum.admitted.sum()/sum.offered.sum()
+	return 1 - sum.Admitted.sum()/sum.Offered.sum()
 }
 
 // shedPerFailed returns the calls that were shed soon after a disturbed entry, per call that failed
@@ -182,12 +174,12 @@ func shedPerFailed(entries []entry) float64 {
 	shed, failed, last := 0.0, 0.0, -aftermath-1
 	for i := range entries {
 		e := &entries[i]
-		switch admitted := e.admitted.sum(); {
-		case e.disturbed:
-			failed += max(0, admitted-e.succeeded.sum())
+		switch admitted := e.Admitted.sum(); {
+		case e.Disturbed:
+			failed += max(0, admitted-e.Succeeded.sum())
 			last = i
 		case i-last <= aftermath:
-			shed += e.offered.sum() - admitted
+			shed += e.Offered.sum() - admitted
 		}
 	}
 	return shed / failed
@@ -206,8 +198,8 @@ func timeToAdmit(after []entry) float64 {
 // timeToShed returns the seconds until a share of minShed of the load was shed.
 func timeToShed(during []entry) float64 {
 	for i := range during {
-		offered := during[i].offered.sum()
-		if shed := offered - during[i].admitted.sum(); offered > 0 && shed >= minShed*offered {
+		offered := during[i].Offered.sum()
+		if shed := offered - during[i].Admitted.sum(); offered > 0 && shed >= minShed*offered {
 			return seconds(i + 1)
 		}
 	}
@@ -219,8 +211,8 @@ func timeToShed(during []entry) float64 {
 func timeToRecover(after []entry) float64 {
 	for i := range len(after) - recoverySpan + 1 {
 		sum := total(after[i : i+recoverySpan])
-		offered := sum.offered.sum()
-		if sum.admitted.sum() >= recoveredAdmitted*offered && sum.succeeded.sum() >= recoveredServed*offered {
+		offered := sum.Offered.sum()
+		if sum.Admitted.sum() >= recoveredAdmitted*offered && sum.Succeeded.sum() >= recoveredServed*offered {
 			return seconds(i)
 		}
 	}
@@ -231,17 +223,24 @@ func timeToRecover(after []entry) float64 {
 func seconds(entries int) float64 { return (time.Duration(entries) * width).Seconds() }
 
 // fairness returns Jain's index of the success rates of the clients that offered calls.
-func fairness(clients []clientCounts) float64 {
-	n, sum, squares := 0.0, 0.0, 0.0
+func fairness(clients []Part) float64 {
+	var rates []float64
 	for _, c := range clients {
-		if c.offered > 0 {
-			rate := float64(c.succeeded) / float64(c.offered)
-			n++
-			sum += rate
-			squares += rate * rate
+		if c.Offered > 0 {
+			rates = append(rates, c.Succeeded/c.Offered)
 		}
 	}
-	return sum * sum / (n * squares)
+	return jain(rates)
+}
+
+// jain returns Jain's index: 1 if all are equal.
+func jain(all []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, x := range all {
+		sum += x
+		squares += x * x
+	}
+	return sum * sum / (float64(len(all)) * squares)
 }
 
 // combine returns the figures of a run: the means of its cases, without the cases in which a figure
@@ -259,10 +258,10 @@ func combine(cases []Figures) Figures {
 			}
 		}
 	}
-	for k := range sum {
-		sum[k] /= n[k]
+	var f Figures
+	for k, field := range f.fields() {
+		*field = sum[k] / n[k]
 	}
-	f := figuresOf(sum)
 	f.SteadyWorst, f.WholeWorst = steady, whole
 	return f
 }

@@ -11,10 +11,9 @@ import (
 
 // quarter is an entry in which the shares of a hundred calls were admitted and successful.
 func quarter(admitted, succeeded float64) entry {
-	return entry{
-		offered: Tiers{100}, admitted: Tiers{100 * admitted}, succeeded: Tiers{100 * succeeded},
-		servable: 100, capacity: 50,
-	}
+	return entry{Second: Second{
+		Offered: Tiers{100}, Admitted: Tiers{100 * admitted}, Succeeded: Tiers{100 * succeeded}, Servable: 100, Capacity: 50,
+	}}
 }
 
 func repeat(n int, e entry) []entry {
@@ -67,8 +66,8 @@ func handmade() (*record, *Case) {
 		case i >= 8 && i < 12:
 			e = quarter(0.2, 0.2)
 		}
-		e.useful, e.wasted = e.succeeded[0], 3
-		e.disturbed, e.capacity = r.entries[i].disturbed, r.entries[i].capacity
+		e.Useful, e.wasted = e.Succeeded[0], 3
+		e.Disturbed, e.Capacity = r.entries[i].Disturbed, r.entries[i].Capacity
 		r.entries[i] = e
 	}
 	return r, c
@@ -113,7 +112,7 @@ func TestMeasure_counted(t *testing.T) {
 func TestMeasure_aftermath(t *testing.T) {
 	disturbed := repeat(2, quarter(0.9, 0.45))
 	for i := range disturbed {
-		disturbed[i].disturbed = true
+		disturbed[i].Disturbed = true
 	}
 	calm, shedding := repeat(1, quarter(1, 1)), repeat(1, quarter(0.4, 0.4))
 	r := &record{entries: slices.Concat(shedding, disturbed, repeat(118, calm[0]), repeat(4, shedding[0]),
@@ -144,11 +143,11 @@ func TestMeasureIsolation(t *testing.T) {
 	c := &Case{Phases: []Phase{calm, failing}}
 	r := newRecord(c.Phases, 1, 1000)
 	for i := range r.entries {
-		r.entries[i].offered = Tiers{10, 10, 10}
-		r.entries[i].admitted = Tiers{10, 0, 10}
+		r.entries[i].Offered = Tiers{10, 10, 10}
+		r.entries[i].Admitted = Tiers{10, 0, 10}
 	}
-	r.entries[15].admitted = Tiers{9, 0, 8} // within the last quarter of the run
-	r.entries[8].admitted = Tiers{0, 0, 10} // in the first half of the last phase
+	r.entries[15].Admitted = Tiers{9, 0, 8} // within the last quarter of the run
+	r.entries[8].Admitted = Tiers{0, 0, 10} // in the first half of the last phase
 	f := measure(r, c)
 	if want := 38. / 40; !near(f.Steady, want) {
 		t.Errorf("steady: got %v, want that of Medium, %v", f.Steady, want)

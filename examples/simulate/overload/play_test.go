@@ -45,10 +45,11 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 	s.Cases[0].Phases[0].Errors = 0.1
 	s.Cases[0].Phases[0].Disturbed = true
 	o := play(t, s, policy(t, "none"), 1, Options{})
-	var offered Tiers
+	var sum Second
 	for _, second := range o.Series {
-		offered.add(&second.Offered)
+		sum.add(&second, 1)
 	}
+	offered := sum.Offered
 	for p, want := range (Tiers{20_000, 0, 60_000, 0}) {
 		if math.Abs(offered[p]-want) > 4*math.Sqrt(want) {
 			t.Errorf("priority %d: %v offered, want about %v", p, offered[p], want)

@@ -9,32 +9,24 @@ import (
 const width = 250 * time.Millisecond
 
 // entry has the counts of a quarter of a second. A call is counted at the time at which it was
-// offered. Work is counted at the time at which it was done.
+// offered. Work is counted at the time at which it was done. Its Servable calls are those that do not
+// fail for other reasons, also beyond the capacity.
 type entry struct {
-	offered, admitted, succeeded Tiers
-	modest                       Part    // of all tenants but the largest
-	resent                       float64 // retries that reached the backend
-	useful, wasted               float64 // work
-	capacity                     float64 // calls that the backend has the capacity to serve
-	servable                     float64 // offered calls that do not fail for other reasons
-	disturbed, counted           bool
+	Second
+	resent  float64 // retries that reached the backend
+	wasted  float64 // work
+	counted bool    // for Figures.FalseShed
 }
 
 type record struct {
 	entries        []entry
-	clients        []clientCounts
+	clients        []Part // calls during the disturbance, or in the whole run if there is none
 	tenants        []tenantCounts
 	largest        int  // the tenant with the most calls
 	calm           bool // no phase is disturbed
 	open, mostOpen int  // admitted calls without an answer
 
 	laterFrom, laterTo time.Duration // the second half of the disturbance
-}
-
-// clientCounts counts the calls of one client during the disturbance, or in the whole run if there
-// is no disturbance.
-type clientCounts struct {
-	offered, succeeded int
 }
 
 func newRecord(phases []Phase, clients int, capacity float64) *record {
@@ -44,7 +36,7 @@ func newRecord(phases []Phase, clients int, capacity float64) *record {
 	}
 	r := &record{
 		entries: make([]entry, (length+width-1)/width),
-		clients: make([]clientCounts, clients),
+		clients: make([]Part, clients),
 		calm:    !slices.ContainsFunc(phases, func(p Phase) bool { return p.Disturbed }),
 	}
 	begin := time.Duration(0)
@@ -61,9 +53,9 @@ func (r *record) addPhase(p *Phase, begin time.Duration, capacity float64) {
 	end := begin + p.Length
 	for i := begin / width; i*width < end; i++ {
 		e := &r.entries[i]
-		e.capacity += p.Capacity * capacity * (min(end, (i+1)*width) - max(begin, i*width)).Seconds()
+		e.Capacity += p.Capacity * capacity * (min(end, (i+1)*width) - max(begin, i*width)).Seconds()
 		if begin <= i*width {
-			e.disturbed, e.counted = p.Disturbed, p.Counted
+			e.Disturbed, e.counted = p.Disturbed, p.Counted
 		}
 	}
 }
@@ -75,81 +67,61 @@ func (r *record) at(t time.Duration) *entry {
 
 func (r *record) offer(o offer) *entry {
 	e := r.at(o.at)
-	e.offered[o.priority]++
-	if r.isModest(o) {
-		e.modest.Offered++
-	}
+	e.Offered[o.priority]++
 	if !o.fails {
-		e.servable++
+		e.Servable++
 	}
-	if e.disturbed || r.calm {
-		r.clients[o.client].offered++
-	}
-	if t := r.tenant(o); t != nil {
-		t.offered++
-	}
+	r.eachPart(o, func(p *Part) { p.Offered++ })
 	return e
 }
 
 func (r *record) success(o offer) {
-	e := r.at(o.at)
-	e.succeeded[o.priority]++
-	if r.isModest(o) {
-		e.modest.Succeeded++
-	}
-	if e.disturbed || r.calm {
-		r.clients[o.client].succeeded++
-	}
-	if t := r.tenant(o); t != nil {
-		t.succeeded++
-	}
+	r.at(o.at).Succeeded[o.priority]++
+	r.eachPart(o, func(p *Part) { p.Succeeded++ })
 }
 
-// tenant returns the counts of the tenant of a call, or nil if the call does not count.
-func (r *record) tenant(o offer) *tenantCounts {
-	if len(r.tenants) == 0 || o.at < r.laterFrom || o.at >= r.laterTo {
-		return nil
+// eachPart calls f with the counts that a call belongs to, beside that of its priority.
+func (r *record) eachPart(o offer, f func(*Part)) {
+	e := r.at(o.at)
+	if e.Disturbed || r.calm {
+		f(&r.clients[o.client])
 	}
-	return &r.tenants[o.tenant]
+	if len(r.tenants) == 0 {
+		return
+	}
+	if o.tenant != r.largest {
+		f(&e.Modest)
+	}
+	if o.at >= r.laterFrom && o.at < r.laterTo {
+		f(&r.tenants[o.tenant].Part)
+	}
 }
 
 // disturbance returns the range from the first disturbed entry to the last one. It returns all
 // entries if no entry is disturbed.
 func (r *record) disturbance() (first, end int) {
+	first, end = 0, len(r.entries)
 	if r.calm {
-		return 0, len(r.entries)
+		return first, end
 	}
-	disturbed := func(e entry) bool { return e.disturbed }
-	first = slices.IndexFunc(r.entries, disturbed)
-	for i := max(first, 0); i < len(r.entries); i++ {
-		if r.entries[i].disturbed {
-			end = i + 1
-		}
+	for first < end && !r.entries[first].Disturbed {
+		first++
 	}
-	return max(first, 0), end
+	for first < end && !r.entries[end-1].Disturbed {
+		end--
+	}
+	return first, end
 }
 
 func total(entries []entry) entry {
 	sum := entry{}
-	for i := range entries {
-		e := &entries[i]
-		sum.offered.add(&e.offered)
-		sum.admitted.add(&e.admitted)
-		sum.succeeded.add(&e.succeeded)
-		sum.modest.Add(e.modest, 1)
+	for _, e := range entries {
+		e.Servable = min(e.Servable, e.Capacity)
+		sum.add(&e.Second, 1)
 		sum.resent += e.resent
-		sum.useful += e.useful
 		sum.wasted += e.wasted
-		sum.capacity += e.capacity
-		sum.servable += min(e.servable, e.capacity)
 	}
 	return sum
-}
-
-func (t *Tiers) add(u *Tiers) {
-	for p := range t {
-		t[p] += u[p]
-	}
 }
 
 func (t *Tiers) sum() float64 {
@@ -175,11 +147,9 @@ func seriesOf(records []*record) []Second {
 	for _, r := range records {
 		var series []Second
 		for entries := range slices.Chunk(r.entries, int(time.Second/width)) {
-			sum := total(entries)
-			series = append(series, Second{
-				Offered: sum.offered, Admitted: sum.admitted, Succeeded: sum.succeeded, Modest: sum.modest,
-				Capacity: sum.capacity, Servable: sum.servable, Useful: sum.useful, Disturbed: entries[0].disturbed,
-			})
+			sum := total(entries).Second
+			sum.Disturbed = entries[0].Disturbed
+			series = append(series, sum)
 		}
 		all = append(all, series)
 	}

@@ -182,7 +182,7 @@ func TestTenantsKnownFigures(t *testing.T) {
 // TestFleetsKnownFigures checks what makes the clients of a fleet differ.
 func TestFleetsKnownFigures(t *testing.T) {
 	s := steady(4*width, mix(5))
-	clients := func(change func(*Scenario)) (Figures, []int) {
+	clients := func(change func(*Scenario)) (Figures, []float64) {
 		c := s
 		c.Cases = []Case{{Phases: []Phase{s.Cases[0].Phases[0]}}}
 		change(&c)
@@ -192,9 +192,9 @@ func TestFleetsKnownFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var offered []int
+		var offered []float64
 		for _, client := range record.clients {
-			offered = append(offered, client.offered)
+			offered = append(offered, client.Offered)
 		}
 		return measure(record, &c.Cases[0]), offered
 	}
@@ -203,7 +203,7 @@ func TestFleetsKnownFigures(t *testing.T) {
 		t.Errorf("three active clients: got %v calls", offered)
 	}
 	_, offered = clients(func(c *Scenario) { c.Unequal = true })
-	if rate := float64(offered[9]) / float64(offered[0]); rate < 30 || rate > 200 {
+	if rate := offered[9] / offered[0]; rate < 30 || rate > 200 {
 		t.Errorf("unequal clients: got %v calls", offered)
 	}
 	once, _ := clients(func(*Scenario) {})

@@ -161,7 +161,7 @@ func (s *simulation) offer(o offer) {
 		return
 	}
 	if o.attempt == 0 {
-		e.admitted[o.priority]++
+		e.Admitted[o.priority]++
 	} else {
 		e.resent++
 	}
@@ -191,7 +191,7 @@ func (s *simulation) answer(o offer, e *entry) throttle.Outcome {
 		e.wasted += s.budget.reject(now)
 		return s.rejected(o)
 	}
-	e.useful++
+	e.Useful++
 	return throttle.Accepted
 }
 
@@ -229,7 +229,7 @@ func (s *simulation) runEvents(until time.Duration) {
 		case c.over:
 			e.wasted++
 		default:
-			e.useful++
+			e.Useful++
 			s.end(throttle.Accepted, c.token, c.offer)
 		}
 		c.over = true

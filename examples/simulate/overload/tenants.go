@@ -80,7 +80,7 @@ func (m *tenantMix) pick() int {
 // tenantCounts counts the calls of a tenant in the second half of the disturbance.
 type tenantCounts struct {
 	Tenant
-	offered, succeeded float64
+	Part
 }
 
 // Part has some of the calls of a second.
@@ -91,9 +91,6 @@ func (p *Part) Add(q Part, share float64) {
 	p.Offered += share * q.Offered
 	p.Succeeded += share * q.Succeeded
 }
-
-// isModest reports whether a call is of another tenant than the largest.
-func (r *record) isModest(o offer) bool { return len(r.tenants) > 0 && o.tenant != r.largest }
 
 // setTenants prepares the record for the tenants of a scenario.
 func (r *record) setTenants(tenants []Tenant) {
@@ -109,13 +106,13 @@ func (r *record) setTenants(tenants []Tenant) {
 func fairShares(counts []tenantCounts) []float64 {
 	order, left, weights := make([]int, len(counts)), 0.0, 0.0
 	for i, c := range counts {
-		order[i], left, weights = i, left+c.succeeded, weights+c.Weight
+		order[i], left, weights = i, left+c.Succeeded, weights+c.Weight
 	}
-	perWeight := func(i int) float64 { return counts[i].offered / counts[i].Weight }
+	perWeight := func(i int) float64 { return counts[i].Offered / counts[i].Weight }
 	sort.Slice(order, func(a, b int) bool { return perWeight(order[a]) < perWeight(order[b]) })
 	shares := make([]float64, len(counts))
 	for _, i := range order {
-		shares[i] = min(counts[i].offered, left*counts[i].Weight/weights)
+		shares[i] = min(counts[i].Offered, left*counts[i].Weight/weights)
 		left, weights = left-shares[i], weights-counts[i].Weight
 	}
 	return shares
@@ -125,25 +122,25 @@ func fairShares(counts []tenantCounts) []float64 {
 // tenant got of its share, and the smallest such part of all tenants with one weight.
 func tenantFigures(counts []tenantCounts) (below, fair, least float64) {
 	shares := fairShares(counts)
-	var offered, succeeded, sum, squares, n float64
+	var offered, succeeded float64
+	var parts []float64
 	got, due := map[float64]float64{}, map[float64]float64{}
 	for i, c := range counts {
-		if c.offered == 0 {
+		if c.Offered == 0 {
 			continue
 		}
-		part := c.succeeded / shares[i]
-		sum, squares, n = sum+part, squares+part*part, n+1
-		got[c.Weight] += c.succeeded
+		parts = append(parts, c.Succeeded/shares[i])
+		got[c.Weight] += c.Succeeded
 		due[c.Weight] += shares[i]
-		if shares[i] == c.offered {
-			offered, succeeded = offered+c.offered, succeeded+c.succeeded
+		if shares[i] == c.Offered {
+			offered, succeeded = offered+c.Offered, succeeded+c.Succeeded
 		}
 	}
 	least = math.NaN()
 	for weight := range got {
 		least = worst(got[weight]/due[weight], least)
 	}
-	return succeeded / offered, sum * sum / (n * squares), least
+	return succeeded / offered, jain(parts), least
 }
 
 // tenantAdmitter is a client that is fair to tenants.
