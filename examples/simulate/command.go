@@ -26,14 +26,13 @@ type command struct {
 func (c command) run(ctx context.Context) int {
 	runs := plan(c.settings)
 	c.progress.add(0)
-	outcomes, err := playAll(ctx, runs, cmp.Or(c.workers, runtime.GOMAXPROCS(0)), c.play)
+	outcomes, err := c.playAll(ctx, runs)
 	c.progress.clear()
-	if err != nil {
-		fmt.Fprintln(c.stderr, "simulate:", err)
-		return program.Failed
-	}
 	r := newReport(c.settings, runs, outcomes)
-	if err := c.write(r); err != nil {
+	if err == nil {
+		err = c.write(r)
+	}
+	if err != nil {
 		fmt.Fprintln(c.stderr, "simulate:", err)
 		return program.Failed
 	}
@@ -103,20 +102,18 @@ func plan(s settings) []run {
 	return runs
 }
 
-// playAll plays the runs, with a number of them at the same time. It returns an outcome per run:
+// playAll plays the runs, some of them at the same time. It returns an outcome per run:
 // nil for those that were not complete when the context ended. If a run fails, it returns that error.
-func playAll(ctx context.Context, runs []run, workers int,
-	play func(ctx context.Context, r run) (overload.Outcome, error),
-) ([]*overload.Outcome, error) {
+func (c command) playAll(ctx context.Context, runs []run) ([]*overload.Outcome, error) {
 	outcomes := make([]*overload.Outcome, len(runs))
 	group, failing := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
+	group.SetLimit(cmp.Or(c.workers, runtime.GOMAXPROCS(0)))
 	for i, r := range runs {
 		group.Go(func() error {
 			if failing.Err() != nil {
 				return nil
 			}
-			outcome, err := play(failing, r)
+			outcome, err := c.play(failing, r)
 			switch {
 			case err == nil:
 				outcomes[i] = &outcome

@@ -36,18 +36,14 @@ func find[T any](kind, list string, all []T, names func(T) (name, family string)
 // validNames returns the words that a list may contain: all, the families, and the names, each
 // once.
 func validNames[T any](all []T, namesOf func(T) (name, family string)) []string {
-	valid := []string{allName}
-	var names []string
+	var families, names, valid []string
 	for _, x := range all {
 		name, family := namesOf(x)
-		names = append(names, name)
-		if family != "" && !slices.Contains(valid, family) {
-			valid = append(valid, family)
-		}
+		families, names = append(families, family), append(names, name)
 	}
-	for _, name := range names {
-		if !slices.Contains(valid, name) {
-			valid = append(valid, name)
+	for _, word := range slices.Concat([]string{allName}, families, names) {
+		if word != "" && !slices.Contains(valid, word) {
+			valid = append(valid, word)
 		}
 	}
 	return valid

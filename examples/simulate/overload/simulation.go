@@ -3,6 +3,7 @@ package overload
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -48,12 +49,13 @@ func (r *runner) play(ctx context.Context, c *Case) (*record, error) {
 
 func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	capacity := r.scenario.Capacity
+	random := func(purpose string) *rand.Rand { return newRand(r.seed, r.scenario.Name, c.Name, purpose) }
 	sim := &simulation{
 		clock:   &clock{real: r.policy.RealClock, began: time.Unix(0, 0)},
 		full:    r.options.full(),
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
-		tenants: newTenantMix(r.scenario.Tenants, newRand(r.seed, r.scenario.Name, c.Name, "tenants")),
+		tenants: newTenantMix(r.scenario.Tenants, random("tenants")),
 	}
 	sim.record.setTenants(r.scenario.Tenants)
 	switch r.scenario.Backend {
@@ -61,28 +63,32 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		sim.queue = newQueue(r.options.rejectionCost(), capacity)
 		sim.events = sim.queue
 	case Pool:
-		sim.pool = &pool{Service: &r.scenario.Service, random: newRand(r.seed, r.scenario.Name, c.Name, "service")}
+		sim.pool = &pool{Service: &r.scenario.Service, random: random("service")}
 		sim.events = sim.pool
 	default:
 		sim.budget = newBudget(r.scenario.Backend == Aware, r.options.rejectionCost(), capacity*c.Phases[0].Capacity)
 	}
 	if r.scenario.Reports != nil {
-		sim.reports = &reporter{Reports: *r.scenario.Reports, random: newRand(r.seed, r.scenario.Name, c.Name, "reports")}
+		sim.reports = &reporter{Reports: *r.scenario.Reports, random: random("reports")}
 		if sim.reports.Lie == Honest {
 			sim.full = throttle.Overloaded // a throttle sheds
 		}
 	}
 	env := Env{
 		Now:      sim.clock.now,
-		Rand:     newRand(r.seed, r.scenario.Name, c.Name, "clients").Float64,
+		Rand:     random("clients").Float64,
 		Settings: r.options.Settings, Weight: r.scenario.weightOf(),
 	}
-	policies, err := r.policies()
-	if err != nil {
-		return nil, err
+	policies := [2]Policy{*r.policy, *r.policy} // of even and of odd clients
+	if r.scenario.Others != "" {
+		others, err := FindPolicies(r.scenario.Others)
+		if err != nil {
+			return nil, err
+		}
+		policies[1] = others[0]
 	}
-	rule, random := cmp.Or(r.policy.Retry, r.scenario.Retry), newRand(r.seed, r.scenario.Name, c.Name, "retries")
-	if sim.retries, err = newRetries(rule, c.Clients, env, random); err != nil {
+	var err error
+	if sim.retries, err = newRetries(cmp.Or(r.policy.Retry, r.scenario.Retry), c.Clients, env, random("retries")); err != nil {
 		return nil, err
 	}
 	for i := range sim.clients {
@@ -91,19 +97,6 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		}
 	}
 	return sim, nil
-}
-
-// policies returns the policies of even and of odd clients.
-func (r *runner) policies() ([2]Policy, error) {
-	both := [2]Policy{*r.policy, *r.policy}
-	if r.scenario.Others != "" {
-		others, err := FindPolicies(r.scenario.Others)
-		if err != nil {
-			return both, err
-		}
-		both[1] = others[0]
-	}
-	return both, nil
 }
 
 func (s *simulation) play(ctx context.Context, p *Phase, t *traffic, capacity float64) error {
