@@ -24,9 +24,9 @@ func equals[T comparable](t *testing.T, got, want T, what string, args ...any) {
 // handmade returns a report of two scenarios and two policies, with made-up figures.
 func handmade(seeds ...uint64) report {
 	phase := overload.Phase{Length: 4 * time.Second, Load: overload.Tiers{0.5, 1.5}, Capacity: 1, Disturbed: true}
-	first := overload.Scenario{Name: "first", Title: "too many calls", Capacity: 10, Cases: []overload.Case{{Phases: []overload.Phase{phase}}}}
-	second := overload.Scenario{Name: "second", Title: "High fails", Capacity: 10, Cases: make([]overload.Case, 2)}
-	good, bad := overload.Policy{Name: "good"}, overload.Policy{Name: "useless"}
+	first := overload.Scenario{Name: "first", Family: "luck", Title: "too many calls", Capacity: 10, Cases: []overload.Case{{Phases: []overload.Phase{phase}}}}
+	second := overload.Scenario{Name: "second", Family: "tenants", Title: "High fails", Capacity: 10, Cases: make([]overload.Case, 2)}
+	good, bad := overload.Policy{Name: "good"}, overload.Policy{Name: "useless", Retry: "budget"}
 	r := report{planned: 4 * len(seeds), done: 4 * len(seeds)}
 	r.settings = settings{seeds: seeds, scenarios: []overload.Scenario{first, second}, policies: []overload.Policy{good, bad}}
 	nan, never := overload.Figure{Mean: math.NaN(), Deviation: math.NaN(), Min: math.NaN(), Max: math.NaN()},
@@ -45,12 +45,15 @@ func handmade(seeds ...uint64) report {
 	add(first, good, map[string]overload.Figure{
 		"goodput": of(1, 0.0004), "success_high": of(0.987, 0.1234), "success_low": of(0.5, 0), "sent": of(1.25, 0.25),
 		"time_to_shed": of(0.25, 0), "time_to_recover": of(8.125, 0.5), "false_shed": of(0, 0), "fairness": of(0.9, 0.05),
+		"shed_per_failed": of(3.994, 0.5), "time_to_admit": never,
 	})
 	add(first, bad, map[string]overload.Figure{
 		"goodput": of(0.0625, 0.0125), "success_high": of(0, 0), "waste": of(0.9, 0.01), "time_to_shed": never, "time_to_recover": never,
+		"attempts": of(1.054, 0),
 	})
 	add(second, good, map[string]overload.Figure{
 		"goodput": of(0.75, 0.125), "steady": of(0.9999, 0.0001), "steady_worst": of(0.9, 0.1), "whole": of(1, 0), "whole_worst": of(0.5, 0.25),
+		"tenants_fair": of(0.5, 0.125),
 	})
 	add(second, bad, map[string]overload.Figure{"steady": of(0.5, 0.25), "steady_worst": of(0.25, 0.25), "whole": of(0.5, 0), "whole_worst": of(0, 0)})
 	return r

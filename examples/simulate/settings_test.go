@@ -37,6 +37,7 @@ func TestParse(t *testing.T) {
 		options    overload.Options
 	}{
 		{"", "[over5] [sre tiered] [1] table", overload.Options{}},
+		{"-scenario over5,over5,overload,isolation", "[over5 over2 over10 over50 isolation-warm isolation-cold isolation-late] [sre tiered] [1] table", overload.Options{}},
 		{"-retry none,budget -policy sre", "[over5] [sre+none sre+budget] [1] table", overload.Options{}},
 		{all, "[over2 over2-aware over5-aware over10-aware] [none gobreaker] [2 3] csv " + path, overload.Options{
 			Clients: 7, Capacity: 50, RejectionCost: -1, Certain: true, Settings: overload.Settings{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,7 +85,7 @@ type bound struct {
 
 // bounded is a scenario that a policy plays, and the bounds of its figures.
 type bounded struct {
-	scenario, policy string
+	scenario, policy string // the policy may have a retry rule after a +
 	options          Options
 	bounds           []bound
 }
@@ -95,7 +96,10 @@ func playBounded(t *testing.T, all []bounded) {
 		o := b.options
 		t.Run(fmt.Sprintf("%s, %s, certain %v, %d clients, slow %v", b.scenario, b.policy, o.Certain, o.Clients, o.Settings.Slow), func(t *testing.T) {
 			t.Parallel()
-			figures := play(t, scenario(t, b.scenario), policy(t, b.policy), 1, o).Figures.Values()
+			name, rule, _ := strings.Cut(b.policy, "+")
+			p := policy(t, name)
+			p.Retry = rule
+			figures := play(t, scenario(t, b.scenario), p, 1, o).Figures.Values()
 			for _, of := range b.bounds {
 				if got := figures[slices.Index(FigureNames(), of.figure)]; !(got >= of.low && got <= of.high) {
 					t.Errorf("%s is %.3f, want %v to %v", of.figure, got, of.low, of.high)
@@ -320,6 +324,22 @@ func TestFleetsKnownFigures(t *testing.T) {
 	if none, tiered := mixed("none"), mixed("tiered"); tiered < none+0.1 {
 		t.Errorf("goodput with others without a throttle: got %v, with Tiered %v", none, tiered)
 	}
+}
+
+// TestRetriesKnownFigures holds each rule to what it is for.
+func TestRetriesKnownFigures(t *testing.T) {
+	fleet := Options{Clients: 40, Capacity: 400}
+	playBounded(t, []bounded{
+		{"outage", "none+none", fleet, []bound{{"attempts", 1, 1}, {"succeeded", 0, 0}}},
+		{"outage", "none+naive", fleet, []bound{{"attempts", 2.9, 3}, {"succeeded", 0, 0.02}}},
+		{"outage", "none+a6", fleet, []bound{{"attempts", 1, 1.05}, {"succeeded", 0, 0.02}}},
+		{"outage", "none+aws", fleet, []bound{{"attempts", 1, 1.1}, {"succeeded", 0, 0.02}}},
+		{"outage", "none+budget", fleet, []bound{{"attempts", 1, 1.1}, {"succeeded", 0, 0.02}}},
+		{"errors10", "none+none", fleet, []bound{{"attempts", 1, 1}, {"succeeded", 0.88, 0.92}}},
+		{"errors10", "none+naive", fleet, []bound{{"attempts", 1.09, 1.13}, {"succeeded", 0.995, 1}}},
+		{"errors10", "none+budget", fleet, []bound{{"attempts", 1.08, 1.13}, {"succeeded", 0.97, 1}}},
+		{"healthy", "none+budget", fleet, []bound{{"attempts", 1, 1.02}, {"succeeded", 0.999, 1}}},
+	})
 }
 
 // TestErrorsKnownFigures plays errors that are not caused by load. A jump of them costs a trial: five seeds give 1 to 8 %.
