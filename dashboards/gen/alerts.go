@@ -11,8 +11,8 @@ import (
 
 // scope is what the alerts of a board are about.
 type scope struct {
+	about    subject
 	alerts   string       // pattern of their names
-	about    string       // label with the name of the thing
 	selected []matcher    // conditions for the selected things
 	details  []string     // labels of which an alert has at most one
 	down     string       // the alert that covers all others
@@ -60,13 +60,17 @@ func inPlace(labels ...string) []string {
 // conditions is a list of matchers, for short.
 func conditions(of ...matcher) []matcher { return of }
 
+// scope is that of the alerts with the name of a subject.
+func (s subject) scope() scope {
+	return scope{about: s, alerts: "Throttle" + s.title + ".+", selected: conditions(s.selected()), link: s.alone()}
+}
+
 func throttleScope() scope {
-	return scope{
-		alerts: "Throttle.+", about: throttleName(), selected: conditions(theThrottle().selected()),
-		details: []string{errorType(), "window"}, down: "ThrottleBackendDown",
-		causes: "ThrottleBackendDown|ThrottleAvailabilityFaults|ThrottleCallsCanceled|ThrottleProcessor.+",
-		link:   theThrottle().link(availabilityUID, "Its faults"),
-	}
+	s := theThrottle().scope()
+	s.alerts, s.details, s.down = "Throttle.+", []string{errorType(), "window"}, "ThrottleBackendDown"
+	s.causes = "ThrottleBackendDown|ThrottleAvailabilityFaults|ThrottleCallsCanceled|ThrottleProcessor.+"
+	s.link = theThrottle().link(availabilityUID, "Its faults")
+	return s
 }
 
 // jobScope are alerts about throttles and about their processes, which have no throttle_name.
@@ -78,23 +82,9 @@ func jobScope() scope {
 }
 
 func breakerScope() scope {
-	return scope{
-		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(theBreaker().selected()), details: []string{failure()},
-		link: theBreaker().link(breakersUID, "Only this breaker"),
-	}
-}
-
-func bucketScope() scope {
-	return scope{
-		alerts: "ThrottleBucket.+", about: bucketName(), selected: conditions(theBucket().selected()),
-		link: theBucket().link(limitsUID, "Only this bucket"),
-	}
-}
-
-func backoffScope() scope {
-	return scope{
-		alerts: "ThrottleBackoff.+", about: backoffName(), selected: conditions(theBackoff().selected()), link: theBackoff().link(backoffsUID, "Only this backoff"),
-	}
+	s := theBreaker().scope()
+	s.details = []string{failure()}
+	return s
 }
 
 // of selects ALERTS or ALERTS_FOR_STATE. Alerts about a whole service have no label instance, and
@@ -110,9 +100,9 @@ func (s scope) of(series metric, more ...matcher) string {
 // unmuted selects the alerts that Alertmanager does not mute.
 func (s scope) unmuted(more ...matcher) string {
 	expr := s.of("ALERTS", more...)
-	for _, m := range mutesAbout(s.about) {
-		target := append(append(conditions(differs(s.about, "")), m.target...), more...)
-		source := append(conditions(firing(), differs(s.about, "")), m.source...)
+	for _, m := range mutesAbout(s.about.label) {
+		target := append(append(conditions(differs(s.about.label, "")), m.target...), more...)
+		source := append(conditions(firing(), differs(s.about.label, "")), m.source...)
 		expr += " unless (" + s.of("ALERTS", target...) + " and on (" + m.equal + ") " + s.of("ALERTS", source...) + ")"
 	}
 	return expr
@@ -136,7 +126,7 @@ const rulesLoaded = "throttle:breaker_max_stale:seconds"
 
 // alertsStat returns the number of alerts that fire, with the name and the severity of the worst.
 func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
-	count := "count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about, "instance")...)...) + ")"
+	count := "count(" + highest(s.unmuted(firing()), append([]string{"alertname"}, inPlace("job", s.about.label, "instance")...)...) + ")"
 	return grafana.Panel{
 		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "no rules loaded", Steps: from(1, bad),
 		Colors: []grafana.Color{{Series: "/, warning$/", Color: warn}, {Series: "/, info$/", Color: "blue"}},
@@ -192,21 +182,21 @@ func (s scope) ages() string {
 
 // labels are the labels of the table of alerts.
 func (s scope) labels() []string {
-	all := []string{"alertname", "severity", "alertstate", s.about}
+	all := []string{"alertname", "severity", "alertstate", s.about.label}
 	if len(s.details) > 0 {
 		all = append(all, "detail")
 	}
 	return append(append(all, inPlace("job")...), "instance")
 }
 
-func alertsTable(s scope, title string) grafana.Panel {
+func alertsTable(s scope) grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
 	columns := []grafana.Column{
 		{Field: "alertname", Title: "Alert", Width: 270, Links: []grafana.Link{runbook}},
 		{Field: "severity", Title: "Severity", Width: 110, Words: s.words()},
 		{Field: "alertstate", Title: "State", Width: 90},
 		{Field: "Value", Title: "True for", Unit: "s", Width: 100},
-		{Field: s.about, Title: title, Links: []grafana.Link{s.link}},
+		s.about.column(s.link),
 	}
 	if len(s.details) > 0 {
 		columns = append(columns, grafana.Column{Field: "detail", Title: "Detail", Width: 110})
@@ -227,8 +217,8 @@ func alertsTable(s scope, title string) grafana.Panel {
 func beginnings(s scope, panels ...string) grafana.Annotation {
 	critical := equals("severity", "critical")
 	return grafana.Annotation{
-		Name: "Critical alerts", Color: bad, Title: legend(s.about), Text: "The condition of its first critical alert began.", Panels: panels,
-		Query: "min by (" + s.about + ") (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
+		Name: "Critical alerts", Color: bad, Title: legend(s.about.label), Text: "The condition of its first critical alert began.", Panels: panels,
+		Query: "min by (" + s.about.label + ") (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
 			s.of("ALERTS", critical, firing()) + ")",
 	}
 }

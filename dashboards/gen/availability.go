@@ -9,16 +9,13 @@ import (
 
 // availability returns the dashboard of faults by kind, the objective of High and the alerts.
 func availability() grafana.Dashboard {
-	d := throttleBoard(availabilityUID, "Availability", "Faults by kind", "High failed and objective")
-	d.Rows = []grafana.Row{
-		{Height: 4, Panels: availabilitySummary()},
-		{Title: "Alerts, causes first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
-		{Title: "Callers", Height: 7, Panels: []grafana.Panel{callersTable()}},
-		{Title: "Faults", Height: 10, Panels: faultPanels()},
-		{Title: "Objective of High", Height: 10, Panels: objectivePanels()},
-		{Title: "Errors that count as success", Height: 10, Collapsed: true, Panels: []grafana.Panel{otherErrors()}},
-	}
-	return d
+	return throttleBoard(availabilityUID, "Availability", []string{"Faults by kind", "High failed and objective"},
+		grafana.Row{Height: 4, Panels: availabilitySummary()},
+		grafana.Row{Title: "Alerts, causes first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope())}},
+		grafana.Row{Title: "Callers", Height: 7, Panels: []grafana.Panel{callersTable()}},
+		grafana.Row{Title: "Faults", Height: 10, Panels: faultPanels()},
+		grafana.Row{Title: "Objective of High", Height: 10, Panels: objectivePanels()},
+		grafana.Row{Title: "Errors that count as success", Height: 10, Collapsed: true, Panels: []grafana.Panel{otherErrors()}})
 }
 
 func failedShare(window string, by ...string) string {
@@ -45,17 +42,16 @@ func availabilitySummary() []grafana.Panel {
 	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
 	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", theThrottle().byProcess()...)),
 		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}})
-	succeeded.Width, succeeded.Decimals, succeeded.Links = 5, 2, []grafana.Link{toOverview()}
+	succeeded.Decimals, succeeded.Links = 2, []grafana.Link{toOverview()}
 	budget := sharePanel("Budget left", "no traffic", lowest("clamp_min(1 - "+burnRate("30d")+", 0)"),
 		[]grafana.Step{{Color: bad}, {From: 0.0001, Color: warn}, {From: 0.5, Color: good}})
-	budget.Width, budget.Mappings = 5, []grafana.Mapping{{Value: "0", Text: "spent", Color: bad}}
+	budget.Mappings = []grafana.Mapping{{Value: "0", Text: "spent", Color: bad}}
 	burn := sharePanel("Burn rate, 1 h", "no traffic", worst(burnRate("1h")), thresholds(1, 14.4))
-	burn.Width, burn.Unit, burn.Ratio = 5, "short", false
-	return []grafana.Panel{
-		alertsStat(jobScope(), 5), succeeded, budget, burn,
-		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), theThrottle().byProcess()...), answered), answered)),
-			thresholds(0.05, 0.25)),
-	}
+	burn.Unit, burn.Ratio = "short", false
+	rejected := sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), theThrottle().byProcess()...), answered), answered)),
+		thresholds(0.05, 0.25))
+	rejected.Width = 4
+	return []grafana.Panel{alertsStat(jobScope(), 5), succeeded, budget, burn, rejected}
 }
 
 func faultPanels() []grafana.Panel {
@@ -167,9 +163,7 @@ func callersTable() grafana.Panel {
 	p := table("Callers", "no throttle", []grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}},
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Field: "instance", Title: "Instance"},
-		grafana.Column{
-			Field: throttleName(), Title: "Throttle", Links: []grafana.Link{theThrottle().link(overviewUID, "What it sheds and why")},
-		},
+		theThrottle().column(theThrottle().link(overviewUID, "What it sheds and why")),
 		grafana.Column{Expr: offered, Title: "Offered", Unit: "reqps", Width: 110},
 		grafana.Column{Expr: shedShare(by...), Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
 		grafana.Column{

@@ -7,25 +7,21 @@ import (
 )
 
 func backoffs() grafana.Dashboard {
-	d := newBoard(backoffsUID, "Backoffs")
-	d.Variables = theBackoff().variables(backoffCalls(), "backoffs",
-		"Each has a delay of its own. ", "A service that workers back off from.")
-	d.Annotations = []grafana.Annotation{changesOf("backoff", "backoff", "Delay by backoff")}
-	d.Rows = []grafana.Row{
-		{Height: 4, Panels: backoffSummary()},
-		{Title: "Backoffs and alerts, worst first", Height: 5, Panels: []grafana.Panel{backoffsTable()}},
-		{Height: 6, Panels: []grafana.Panel{alertsTable(backoffScope(), "Backoff")}},
-		{Title: "Backoff", Height: 10, Panels: backoffPanels()},
-		{Title: "Waiting and instances", Height: 10, Collapsed: true, Panels: backoffInstancePanels()},
-	}
-	return d
+	return newBoard(backoffsUID, "Backoffs",
+		theBackoff().variables(backoffCalls(), "backoffs", "Each has a delay of its own. ", "A service that workers back off from."),
+		[]grafana.Annotation{theBackoff().changes("Delay by backoff")},
+		grafana.Row{Height: 4, Panels: backoffSummary()},
+		grafana.Row{Title: "Backoffs and alerts, worst first", Height: 5, Panels: []grafana.Panel{backoffsTable()}},
+		grafana.Row{Height: 6, Panels: []grafana.Panel{alertsTable(theBackoff().scope())}},
+		grafana.Row{Title: "Backoff", Height: 10, Panels: backoffPanels()},
+		grafana.Row{Title: "Waiting and instances", Height: 10, Collapsed: true, Panels: backoffInstancePanels()})
 }
 
 // backoffSummary returns the panels with single numbers at the top. Each is that of the worst
 // backoff.
 func backoffSummary() []grafana.Panel {
 	return []grafana.Panel{
-		alertsStat(backoffScope(), 5),
+		alertsStat(theBackoff().scope(), 5),
 		named(theBackoff(), grafana.Panel{
 			Title: "Throttled", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
 		}, worst(throttledShare(theBackoff().byProcess()...))),
@@ -45,7 +41,7 @@ func backoffSummary() []grafana.Panel {
 func backoffsTable() grafana.Panel {
 	by := theBackoff().by()
 	return table("Backoffs", "no backoff", []grafana.Sort{{Title: "Throttled"}, {Title: "Delay"}},
-		grafana.Column{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{theBackoff().link(backoffsUID, "Only this backoff")}},
+		theBackoff().column(theBackoff().alone()),
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: sum(rate(backoffCalls().ofBackoff()), by...), Title: "Calls", Unit: "reqps", Width: 110},
 		grafana.Column{Expr: throttledShare(by...), Title: "Throttled", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.5)},
@@ -60,7 +56,7 @@ func throttledShare(by ...string) string {
 }
 
 func sleepQuantile(q float64) string {
-	return quantileOf(q, sleepDuration().ofBackoff())
+	return quantileOf(q, metricOf(semconv.MetricBackoffSleepDuration, "_seconds_bucket").ofBackoff())
 }
 
 func backoffPanels() []grafana.Panel {
@@ -72,7 +68,7 @@ func backoffPanels() []grafana.Panel {
 			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
 			View: grafana.Graph{Thresholds: true},
 		}),
-		graph(sum(rate(backoffSteps().ofBackoff()), direction()), legend(direction()), grafana.Panel{
+		graph(sum(rate(metricOf(semconv.MetricBackoffSteps, "_total").ofBackoff()), direction()), legend(direction()), grafana.Panel{
 			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff",
 			Colors: []grafana.Color{{Series: semconv.DirectionUp, Color: warn}, {Series: semconv.DirectionDown, Color: good}},
 		}),

@@ -26,18 +26,16 @@ const (
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
 )
 
-// throttleBoard returns a dashboard of throttles, without rows. Its annotations are on the panels.
-func throttleBoard(uid, title string, marked ...string) grafana.Dashboard {
-	d := newBoard(uid, title)
-	d.Variables = variables()
-	d.Annotations = []grafana.Annotation{beginnings(throttleScope(), marked...), changesOf("throttle", "throttle", marked...)}
-	return d
+// throttleBoard returns a dashboard of throttles. Its annotations are on the panels with the titles.
+func throttleBoard(uid, title string, marked []string, rows ...grafana.Row) grafana.Dashboard {
+	annotations := []grafana.Annotation{beginnings(throttleScope(), marked...), theThrottle().changes(marked...)}
+	return newBoard(uid, title, variables(), annotations, rows...)
 }
 
-// newBoard returns a dashboard without variables, annotations and rows.
-func newBoard(uid, title string) grafana.Dashboard {
+func newBoard(uid, title string, variables []grafana.Variable, annotations []grafana.Annotation, rows ...grafana.Row) grafana.Dashboard {
 	return grafana.Dashboard{
 		UID: uid, Title: "Throttle / " + title, Tags: []string{tag, "throttle"}, Links: boardLinks(uid),
+		Variables: variables, Annotations: annotations, Rows: rows,
 	}
 }
 
@@ -93,12 +91,13 @@ type subject struct {
 	label    string // with its name
 	variable string // of the dashboard, with the selected names
 	title    string
+	board    string // the uid of its dashboard
 }
 
-func theThrottle() subject { return subject{throttleName(), "throttle", "Throttle"} }
-func theBreaker() subject  { return subject{breakerName(), "breaker", "Breaker"} }
-func theBucket() subject   { return subject{bucketName(), "bucket", "Bucket"} }
-func theBackoff() subject  { return subject{backoffName(), "backoff", "Backoff"} }
+func theThrottle() subject { return subject{throttleName(), "throttle", "Throttle", overviewUID} }
+func theBreaker() subject  { return subject{breakerName(), "breaker", "Breaker", breakersUID} }
+func theBucket() subject   { return subject{bucketName(), "bucket", "Bucket", limitsUID} }
+func theBackoff() subject  { return subject{backoffName(), "backoff", "Backoff", backoffsUID} }
 
 func (s subject) by() []string { return ofJob(s.label) }
 
@@ -117,6 +116,14 @@ func (s subject) selected() matcher { return matcher(s.label + "=~`${" + s.varia
 func (s subject) link(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + rowPlace + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-" + s.variable + "=${__data.fields." + s.label + ":percentencode}&${__url_time_range}"}
+}
+
+// alone returns the link to the dashboard of the subject.
+func (s subject) alone() grafana.Link { return s.link(s.board, "Only this "+s.variable) }
+
+// column returns the column of a table with the names, and links of each.
+func (s subject) column(links ...grafana.Link) grafana.Column {
+	return grafana.Column{Field: s.label, Title: s.title, Links: links}
 }
 
 // variables returns the variables of a dashboard. All its subjects have the series of a metric.

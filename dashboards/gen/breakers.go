@@ -5,27 +5,24 @@ import (
 	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // breakers returns the dashboard of circuits that are not closed, the calls they shed, and the
 // fleet that decides.
 func breakers() grafana.Dashboard {
-	d := newBoard(breakersUID, "Breakers")
-	d.Variables = theBreaker().variables(leader(), "breakers",
-		"Each reports the circuits of the whole fleet. ", "One breaker has a circuit for each endpoint.")
 	marked := []string{"Shed share by breaker", "Circuits by state"}
-	d.Annotations = []grafana.Annotation{beginnings(breakerScope(), marked...), changesOf("breaker", "breaker", marked...)}
-	d.Rows = []grafana.Row{
-		{Height: 4, Panels: breakerSummary()},
-		{Title: "Breakers and alerts, worst first", Height: 5, Panels: []grafana.Panel{breakersTable()}},
-		{Height: 7, Panels: []grafana.Panel{alertsTable(breakerScope(), "Breaker")}},
-		{Title: "Calls", Height: 10, Panels: breakerCallPanels()},
-		{Title: "Circuits", Height: 10, Panels: circuitPanels()},
-		{Title: "Circuit list", Height: 8, Panels: []grafana.Panel{circuitsTable()}},
-		{Title: "Fleet", Height: 12, Collapsed: true, Panels: fleetPanels()},
-	}
-	return d
+	return newBoard(breakersUID, "Breakers",
+		theBreaker().variables(leader(), "breakers", "Each reports the circuits of the whole fleet. ", "One breaker has a circuit for each endpoint."),
+		[]grafana.Annotation{beginnings(breakerScope(), marked...), theBreaker().changes(marked...)},
+		grafana.Row{Height: 4, Panels: breakerSummary()},
+		grafana.Row{Title: "Breakers and alerts, worst first", Height: 5, Panels: []grafana.Panel{breakersTable()}},
+		grafana.Row{Height: 7, Panels: []grafana.Panel{alertsTable(breakerScope())}},
+		grafana.Row{Title: "Calls", Height: 10, Panels: breakerCallPanels()},
+		grafana.Row{Title: "Circuits", Height: 10, Panels: circuitPanels()},
+		grafana.Row{Title: "Circuit list", Height: 8, Panels: []grafana.Panel{circuitsTable()}},
+		grafana.Row{Title: "Fleet", Height: 12, Collapsed: true, Panels: fleetPanels()})
 }
 
 // circuitsIn returns the number of circuits in a state, by breaker. Each instance reports all
@@ -88,7 +85,7 @@ func breakerSummary() []grafana.Panel {
 func breakersTable() grafana.Panel {
 	by := theBreaker().by()
 	return table("Breakers", "no breaker", []grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}},
-		grafana.Column{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{theBreaker().link(breakersUID, "Only this breaker")}},
+		theBreaker().column(theBreaker().alone()),
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: circuitsIn(breaker.Disabled), Title: "Disabled", Unit: "short", Width: 90},
 		grafana.Column{Expr: circuitsIn(breaker.Open), Title: "Open", Unit: "short", Width: 80},
@@ -139,7 +136,7 @@ func fleetPanels() []grafana.Panel {
 		graph(highest(snapshotAge().ofBreaker(), by...), name, grafana.Panel{
 			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
 		}),
-		graph("60 * "+sum(rate(breakerFailures().ofBreaker()), failure())+" > 0", legend(failure()), grafana.Panel{
+		graph("60 * "+sum(rate(metricOf(semconv.MetricBreakerFailures, "_total").ofBreaker()), failure())+" > 0", legend(failure()), grafana.Panel{
 			Title: "Failures per minute by kind", Width: 12, Unit: "short", NoValue: "no failures", Colors: byFailure(),
 			View: grafana.Graph{Short: true},
 		}),
@@ -169,7 +166,7 @@ func circuitsTable() grafana.Panel {
 		grafana.Column{Field: state(), Title: "State", Width: 100, Words: stateWords()},
 		grafana.Column{Field: tenant(), Title: "Tenant", Width: 140},
 		grafana.Column{Field: key(), Title: "Key", Width: 560},
-		grafana.Column{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{theBreaker().link(breakersUID, "Only this breaker")}},
+		theBreaker().column(theBreaker().alone()),
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: circuitList(), Title: "Value", Hidden: true})
 }

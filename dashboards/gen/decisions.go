@@ -8,7 +8,7 @@ import (
 
 func reasonPanels() []grafana.Panel {
 	return []grafana.Panel{
-		graph(sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()), legend(alert()), grafana.Panel{
+		graph(sum(metricOf(semconv.MetricPolicyState, "").of(differs(alert(), throttle.NoAlert.String())), alert()), legend(alert()), grafana.Panel{
 			Title: "Policy in alert", Width: 12, Unit: "short", NoValue: "no Tiered throttle", View: grafana.Graph{Stacked: true, Short: true},
 			Colors: []grafana.Color{
 				{Series: throttle.RatioAlert.String(), Color: bad},
@@ -18,7 +18,7 @@ func reasonPanels() []grafana.Panel {
 				{Series: throttle.TrialAlert.String(), Color: "blue"},
 			},
 		}),
-		graph(highest(background().of(), throttleName()), legend(throttleName()),
+		graph(highest(metricOf(semconv.MetricPolicyBackground, "_ratio").of(), throttleName()), legend(throttleName()),
 			ratioPanel("Background forgiven", 12, "no Tiered throttle")),
 	}
 }
@@ -39,36 +39,29 @@ func decisionPanels() []grafana.Panel {
 	}
 }
 
-func tenantsAbove() metric   { return name(semconv.MetricTenantsAbove, "") }
-func tenantsLargest() metric { return name(semconv.MetricTenantsLargest, "_ratio") }
-func tenantsSheds() metric   { return name(semconv.MetricTenantsSheds, "_total") }
-
 // withoutTenants is the text of panels that are empty without calls of tenants.
 const withoutTenants = "no shed calls with a tenant"
 
 func tenantPanels() []grafana.Panel {
-	of := sum(rate(tenantsSheds().selected()), theThrottle().by()...)
+	of := sum(rate(metricOf(semconv.MetricTenantsSheds, "_total").selected()), theThrottle().by()...)
 	return []grafana.Panel{
-		graph(highest(tenantsAbove().selected(), theThrottle().by()...), theThrottle().legend(),
+		graph(highest(metricOf(semconv.MetricTenantsAbove, "").selected(), theThrottle().by()...), theThrottle().legend(),
 			panelOf("Tenants above their share", 8, "short", withoutTenants)),
-		graph(highest(tenantsLargest().selected(), theThrottle().by()...), theThrottle().legend(),
+		graph(highest(metricOf(semconv.MetricTenantsLargest, "_ratio").selected(), theThrottle().by()...), theThrottle().legend(),
 			ratioPanel("Share of the largest tenant", 8, withoutTenants)),
 		graph(share(of, sum(rate(calls().selected(isShed())), theThrottle().by()...)), theThrottle().legend(),
 			ratioPanel("Shed for their tenant's excess", 8, withoutTenants)),
 	}
 }
 
-func loadSent() metric     { return name(semconv.MetricLoadSent, "_ratio") }
-func loadReceived() metric { return name(semconv.MetricLoadReceived, "_ratio") }
-
 // loadPanels returns the panels about load reports: what servers say that they shed, and what clients shed
 // for it.
 func loadPanels() []grafana.Panel {
 	causedByReports := equals(cause(), throttle.CauseTold.String())
 	return []grafana.Panel{
-		graphByPriority(highest(loadSent().selected(), priority()),
+		graphByPriority(highest(metricOf(semconv.MetricLoadSent, "_ratio").selected(), priority()),
 			ratioPanel("What servers say that they shed", 8, "no server with Tell")),
-		graphByPriority(highest(loadReceived().selected(), priority()),
+		graphByPriority(highest(metricOf(semconv.MetricLoadReceived, "_ratio").selected(), priority()),
 			ratioPanel("What clients are to shed for it", 8, "no client with Listen")),
 		graphByPriority(sum(rate(calls().selected(isShed(), causedByReports)), priority()),
 			panelOf("Shed calls, cause told", 8, "reqps", "no throttle")),

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -31,10 +29,6 @@ func export(to string, n names) error {
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(to, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(path, n.apply(text), 0o644)
+		return writeFile(to, name, n.apply(text))
 	})
 }

@@ -29,7 +29,7 @@ func slowPanels() []grafana.Panel {
 			Targets: []grafana.Target{
 				{Expr: slowest(0.99, nil), Legend: "p99"},
 				{Expr: slowest(0.5, nil), Legend: "p50"},
-				{Expr: highest(slowThreshold().of(), throttleName(), slowSource()), Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource())},
+				{Expr: highest(metricOf(semconv.MetricSlowThreshold, "_seconds").of(), throttleName(), slowSource()), Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource())},
 			},
 		},
 		graph(share(late, sent), theThrottle().legend(), grafana.Panel{
@@ -46,8 +46,8 @@ func slowPanels() []grafana.Panel {
 // openAndLimits returns the open calls, and by priority the lowest limit of them that an instance has. Without a limit, which
 // is 0, a priority has no series.
 func openAndLimits() string {
-	open := labelReplace(sum("max_over_time("+slowOpen().of()+"[$__rate_interval])"), "series", "open", "", "")
-	limits := aggregate("min", slowLimit().selected()+" > 0", []string{priority()})
+	open := labelReplace(sum("max_over_time("+metricOf(semconv.MetricSlowOpen, "").of()+"[$__rate_interval])"), "series", "open", "", "")
+	limits := aggregate("min", metricOf(semconv.MetricSlowLimit, "").selected()+" > 0", []string{priority()})
 	return labelReplace(open, "order", "0", "", "") + " or " + byRank(labelReplace(limits, "series", "limit of $1", priority(), "(.+)"))
 }
 
@@ -71,7 +71,7 @@ func latePanels() []grafana.Panel {
 				{Series: semconv.SlowWouldRefuse, Color: "blue"},
 			},
 		}),
-		graph(highest(slowOldest().of(), theThrottle().by()...), theThrottle().legend(),
+		graph(highest(metricOf(semconv.MetricSlowOldest, "_seconds").of(), theThrottle().by()...), theThrottle().legend(),
 			panelOf("Oldest call", 12, "s", withoutSlow)),
 	}
 }

@@ -8,21 +8,17 @@ import (
 )
 
 func limits() grafana.Dashboard {
-	d := newBoard(limitsUID, "Limits")
-	d.Variables = theBucket().variables(bucketRequests(), "token buckets",
-		"Processes with one store share its tokens. ", "A limit, with one bucket per key.")
-	d.Annotations = []grafana.Annotation{
-		beginnings(bucketScope(), "Requests by result", "Store failures by policy"), changesOf("bucket", "bucket", "Requests by result"),
-	}
-	d.Rows = []grafana.Row{
-		{Height: 4, Panels: bucketSummary()},
-		{Title: "Token buckets and alerts, worst first", Height: 5, Panels: []grafana.Panel{bucketsTable()}},
-		{Height: 7, Panels: []grafana.Panel{alertsTable(bucketScope(), "Bucket")}},
-		{Title: "Requests and tokens", Height: 10, Panels: append(requestPanels(), tokenPanels()...)},
-		{Title: "Stores of token buckets", Height: 10, Panels: storePanels()},
-		{Title: "Token buckets, per instance", Height: 10, Collapsed: true, Panels: bucketInstancePanels()},
-	}
-	return d
+	return newBoard(limitsUID, "Limits",
+		theBucket().variables(bucketRequests(), "token buckets", "Processes with one store share its tokens. ", "A limit, with one bucket per key."),
+		[]grafana.Annotation{
+			beginnings(theBucket().scope(), "Requests by result", "Store failures by policy"), theBucket().changes("Requests by result"),
+		},
+		grafana.Row{Height: 4, Panels: bucketSummary()},
+		grafana.Row{Title: "Token buckets and alerts, worst first", Height: 5, Panels: []grafana.Panel{bucketsTable()}},
+		grafana.Row{Height: 7, Panels: []grafana.Panel{alertsTable(theBucket().scope())}},
+		grafana.Row{Title: "Requests and tokens", Height: 10, Panels: append(requestPanels(), tokenPanels()...)},
+		grafana.Row{Title: "Stores of token buckets", Height: 10, Panels: storePanels()},
+		grafana.Row{Title: "Token buckets, per instance", Height: 10, Collapsed: true, Panels: bucketInstancePanels()})
 }
 
 // limitOf returns the rate of each limit. Processes with one store share it. Without a store in use,
@@ -60,7 +56,7 @@ func answeredShare(by ...string) string {
 
 // storeQuantile returns a quantile of how long stores took to answer or to fail, by labels.
 func storeQuantile(q float64, by ...string) string {
-	return quantileOf(q, storeDuration().ofBucket(notCanceled()), by...)
+	return quantileOf(q, metricOf(semconv.MetricBucketStoreDuration, "_seconds_bucket").ofBucket(notCanceled()), by...)
 }
 
 func bucketSummary() []grafana.Panel {
@@ -73,7 +69,7 @@ func bucketSummary() []grafana.Panel {
 	utilization := stat("Utilization", 4, "no requests", worst(used()), from(0.8, warn))
 	utilization.Ratio = false
 	return []grafana.Panel{
-		alertsStat(bucketScope(), 4),
+		alertsStat(theBucket().scope(), 4),
 		utilization,
 		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), from(0.5, warn)),
 		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}}),
@@ -92,7 +88,7 @@ func bucketsTable() grafana.Panel {
 	by := theBucket().by()
 	denied := requestShare([]string{semconv.ResultDenied}, by...)
 	return table("Buckets", "no token bucket", []grafana.Sort{{Title: "No store"}, {Title: "Denied"}},
-		grafana.Column{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{theBucket().link(limitsUID, "Only this bucket")}},
+		theBucket().column(theBucket().alone()),
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: sum(rate(bucketRequests().ofBucket()), by...), Title: "Requests", Unit: "reqps", Width: 110},
 		grafana.Column{Expr: denied, Title: "Denied", Unit: "percentunit", Width: 90, Steps: from(0.5, warn)},
@@ -100,7 +96,7 @@ func bucketsTable() grafana.Panel {
 		grafana.Column{Expr: sum(rate(bucketTokens().ofBucket()), by...), Title: "Tokens", Unit: tokenRate, Width: 120},
 		grafana.Column{Expr: limitOf(), Title: "Limit", Unit: tokenRate, Width: 120},
 		grafana.Column{Expr: used(), Title: "Utilization", Unit: "percentunit", Width: 120, Steps: from(0.8, warn)},
-		grafana.Column{Expr: highest(bucketBurst().ofBucket(), by...), Title: "Burst", Unit: "short", Width: 80},
+		grafana.Column{Expr: highest(metricOf(semconv.MetricBucketCapacity, "").ofBucket(), by...), Title: "Burst", Unit: "short", Width: 80},
 		grafana.Column{Expr: sum(bucketWaiting().ofBucket(), by...), Title: "Waiting", Unit: "short", Width: 90},
 		grafana.Column{Expr: "(" + storeQuantile(0.99, by...) + ") >= 0", Title: "Store, p99", Unit: "s", Width: 110})
 }

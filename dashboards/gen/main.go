@@ -54,15 +54,20 @@ func write(folder string) error {
 		return err
 	}
 	for name, text := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
+		if err := writeFile(folder, name, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeFile writes a file, and makes its folder.
+func writeFile(folder, name string, text []byte) error {
+	path := filepath.Join(folder, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 // boards returns the dashboards by the names of their files.

@@ -11,29 +11,26 @@ import (
 
 // overview returns the dashboard to start with: which calls fail and why, by throttle, priority and cause.
 func overview() grafana.Dashboard {
-	d := throttleBoard(overviewUID, "Overview", "Calls by outcome", "Failed share by priority")
-	d.Rows = []grafana.Row{
-		{Height: 5, Panels: []grafana.Panel{servicesTable()}},
-		{Height: 4, Panels: summaryPanels()},
-		{Height: 8, Panels: []grafana.Panel{throttlesTable()}},
-		{Height: 6, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
-		{Title: "Calls", Height: 10, Panels: callPanels()},
-		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
-		{Title: "Latency", Height: 10, Collapsed: true, Panels: slices.Concat(slowPanels(), latePanels())},
-		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
-		{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
-		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: slices.Concat(reasonPanels(), decisionPanels(), tenantPanels())},
-		{Title: "Admitted calls and retries", Height: 10, Collapsed: true, Panels: slices.Concat(admittedPanels(), retryPanels())},
-		{Title: "Settings", Height: 10, Collapsed: true, Panels: settingsPanels()},
-		{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()},
-	}
-	return d
+	return throttleBoard(overviewUID, "Overview", []string{"Calls by outcome", "Failed share by priority"},
+		grafana.Row{Height: 5, Panels: []grafana.Panel{servicesTable()}},
+		grafana.Row{Height: 4, Panels: summaryPanels()},
+		grafana.Row{Height: 8, Panels: []grafana.Panel{throttlesTable()}},
+		grafana.Row{Height: 6, Panels: []grafana.Panel{alertsTable(throttleScope())}},
+		grafana.Row{Title: "Calls", Height: 10, Panels: callPanels()},
+		grafana.Row{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
+		grafana.Row{Title: "Latency", Height: 10, Collapsed: true, Panels: slices.Concat(slowPanels(), latePanels())},
+		grafana.Row{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
+		grafana.Row{Title: "What servers say and what clients do", Height: 10, Collapsed: true, Panels: loadPanels()},
+		grafana.Row{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: slices.Concat(reasonPanels(), decisionPanels(), tenantPanels())},
+		grafana.Row{Title: "Admitted calls and retries", Height: 10, Collapsed: true, Panels: slices.Concat(admittedPanels(), retryPanels())},
+		grafana.Row{Title: "Settings", Height: 10, Collapsed: true, Panels: settingsPanels()},
+		grafana.Row{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()})
 }
 
 // sharePanel returns a stat of the worst share of any throttle, with its name.
 func sharePanel(title, noValue, expr string, steps []grafana.Step) grafana.Panel {
 	return named(theThrottle(), grafana.Panel{
-		Title: title, Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps,
+		Title: title, Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps,
 	}, expr)
 }
 
@@ -76,15 +73,12 @@ func summaryPanels() []grafana.Panel {
 	fault.Targets[0].Legend = legend(errorType())
 	fault.Links = []grafana.Link{toAvailability()}
 	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, theThrottle().byProcess()...)), thresholds(0.001, 0.01))
-	fault.Width = 5
-	high.Width, high.Decimals, high.Links = 5, 2, []grafana.Link{toAvailability()}
-	shed := sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5))
-	shed.Width = 5
+	high.Decimals, high.Links = 2, []grafana.Link{toAvailability()}
 	return []grafana.Panel{
 		alertsStat(throttleScope(), 5, toAvailability()),
 		high,
 		fault,
-		shed,
+		sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5)),
 		{
 			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered"}},
@@ -97,9 +91,7 @@ func throttlesTable() grafana.Panel {
 	sent := sum(rate(calls().selected(isSent())), by...)
 	canceled := share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)
 	return table("Throttles", "no throttle", []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}},
-		grafana.Column{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{
-			theThrottle().link(overviewUID, "Only this throttle"), theThrottle().link(availabilityUID, "Its faults"),
-		}},
+		theThrottle().column(theThrottle().alone(), theThrottle().link(availabilityUID, "Its faults")),
 		grafana.Column{Field: "job", Title: "Job"},
 		grafana.Column{Expr: sum(rate(calls().selected()), by...), Title: "Offered", Unit: "reqps", Width: 110},
 		grafana.Column{Expr: hurtShare(highCalls, by...), Title: "High failed", Unit: "percentunit", Width: 120, Steps: thresholds(0.001, 0.01)},

@@ -16,52 +16,40 @@ import (
 // its unit and kind by default.
 type metric string
 
-// name returns the name of an OpenTelemetry metric in Prometheus, with the suffix of its unit and
+// metricOf returns the name of an OpenTelemetry metric in Prometheus, with the suffix of its unit and
 // kind.
-func name(of, ending string) metric {
-	return metric(strings.ReplaceAll(of, ".", "_") + ending)
+func metricOf(name, ending string) metric {
+	return metric(strings.ReplaceAll(name, ".", "_") + ending)
 }
 
-func calls() metric       { return name(semconv.MetricCalls, "_total") }
-func duration() metric    { return name(semconv.MetricCallDuration, "_seconds_bucket") }
-func active() metric      { return name(semconv.MetricCallActive, "") }
-func probability() metric { return name(semconv.MetricRejectionProbability, "_ratio") }
-func requests() metric    { return name(semconv.MetricWindowRequests, "") }
-func accepts() metric     { return name(semconv.MetricWindowAccepts, "") }
-func fallbacks() metric   { return name(semconv.MetricFallbacks, "_total") }
-func clamped() metric     { return name(semconv.MetricPriorityClamped, "_total") }
-func overloads() metric   { return name(semconv.MetricOverloads, "_total") }
-func policyState() metric { return name(semconv.MetricPolicyState, "") }
-func background() metric  { return name(semconv.MetricPolicyBackground, "_ratio") }
+func calls() metric       { return metricOf(semconv.MetricCalls, "_total") }
+func duration() metric    { return metricOf(semconv.MetricCallDuration, "_seconds_bucket") }
+func active() metric      { return metricOf(semconv.MetricCallActive, "") }
+func probability() metric { return metricOf(semconv.MetricRejectionProbability, "_ratio") }
+func requests() metric    { return metricOf(semconv.MetricWindowRequests, "") }
+func accepts() metric     { return metricOf(semconv.MetricWindowAccepts, "") }
+func fallbacks() metric   { return metricOf(semconv.MetricFallbacks, "_total") }
+func overloads() metric   { return metricOf(semconv.MetricOverloads, "_total") }
 
-func slowCalls() metric     { return name(semconv.MetricSlowCalls, "_total") }
-func slowLimit() metric     { return name(semconv.MetricSlowLimit, "") }
-func slowOpen() metric      { return name(semconv.MetricSlowOpen, "") }
-func slowThreshold() metric { return name(semconv.MetricSlowThreshold, "_seconds") }
-func slowOldest() metric    { return name(semconv.MetricSlowOldest, "_seconds") }
+func slowCalls() metric { return metricOf(semconv.MetricSlowCalls, "_total") }
 
-func circuits() metric        { return name(semconv.MetricBreakerCircuits, "") }
-func circuit() metric         { return name(semconv.MetricBreakerCircuit, "") }
-func transitions() metric     { return name(semconv.MetricBreakerTransitions, "_total") }
-func breakerCalls() metric    { return name(semconv.MetricBreakerCalls, "_total") }
-func snapshotAge() metric     { return name(semconv.MetricBreakerSnapshotAge, "_seconds") }
-func leader() metric          { return name(semconv.MetricBreakerLeader, "") }
-func breakerFailures() metric { return name(semconv.MetricBreakerFailures, "_total") }
+func circuits() metric     { return metricOf(semconv.MetricBreakerCircuits, "") }
+func circuit() metric      { return metricOf(semconv.MetricBreakerCircuit, "") }
+func transitions() metric  { return metricOf(semconv.MetricBreakerTransitions, "_total") }
+func breakerCalls() metric { return metricOf(semconv.MetricBreakerCalls, "_total") }
+func snapshotAge() metric  { return metricOf(semconv.MetricBreakerSnapshotAge, "_seconds") }
+func leader() metric       { return metricOf(semconv.MetricBreakerLeader, "") }
 
-func bucketRequests() metric { return name(semconv.MetricBucketRequests, "_total") }
-func bucketTokens() metric   { return name(semconv.MetricBucketTokens, "_total") }
-func bucketWaiting() metric  { return name(semconv.MetricBucketWaiting, "") }
-func bucketLimit() metric    { return name(semconv.MetricBucketLimit, "_per_second") }
-func bucketBurst() metric    { return name(semconv.MetricBucketCapacity, "") }
-func storeDuration() metric  { return name(semconv.MetricBucketStoreDuration, "_seconds_bucket") }
+func bucketRequests() metric { return metricOf(semconv.MetricBucketRequests, "_total") }
+func bucketTokens() metric   { return metricOf(semconv.MetricBucketTokens, "_total") }
+func bucketWaiting() metric  { return metricOf(semconv.MetricBucketWaiting, "") }
+func bucketLimit() metric    { return metricOf(semconv.MetricBucketLimit, "_per_second") }
 
-func backoffDelay() metric   { return name(semconv.MetricBackoffDelay, "_seconds") }
-func backoffSteps() metric   { return name(semconv.MetricBackoffSteps, "_total") }
-func backoffCalls() metric   { return name(semconv.MetricBackoffCalls, "_total") }
-func backoffWaiting() metric { return name(semconv.MetricBackoffWaiting, "") }
-func sleepDuration() metric  { return name(semconv.MetricBackoffSleepDuration, "_seconds_bucket") }
+func backoffDelay() metric   { return metricOf(semconv.MetricBackoffDelay, "_seconds") }
+func backoffCalls() metric   { return metricOf(semconv.MetricBackoffCalls, "_total") }
+func backoffWaiting() metric { return metricOf(semconv.MetricBackoffWaiting, "") }
 
-func storeRequests() metric { return name(semconv.MetricBucketStoreDuration, "_seconds_count") }
+func storeRequests() metric { return metricOf(semconv.MetricBucketStoreDuration, "_seconds_count") }
 
 // Names of labels in Prometheus.
 func throttleName() string { return label(semconv.KeyName) }
@@ -83,9 +71,8 @@ func key() string         { return label(semconv.KeyBreakerKey) }
 func bucketName() string { return label(semconv.KeyBucketName) }
 func result() string     { return label(semconv.KeyBucketResult) }
 
-func backoffName() string    { return label(semconv.KeyBackoffName) }
-func direction() string      { return label(semconv.KeyBackoffDirection) }
-func backoffOutcome() string { return label(semconv.KeyBackoffOutcome) }
+func backoffName() string { return label(semconv.KeyBackoffName) }
+func direction() string   { return label(semconv.KeyBackoffDirection) }
 
 func label(key attribute.Key) string { return strings.ReplaceAll(string(key), ".", "_") }
 
@@ -182,7 +169,7 @@ func withOutcome(outcomes ...backoff.Outcome) matcher {
 	for _, o := range outcomes {
 		names = append(names, o.String())
 	}
-	return matches(backoffOutcome(), strings.Join(names, "|"))
+	return matches(label(semconv.KeyBackoffOutcome), strings.Join(names, "|"))
 }
 
 // withoutError selects requests to stores that were answered.

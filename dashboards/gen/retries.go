@@ -5,15 +5,12 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
 
-func retries() metric     { return name(semconv.MetricRetries, "_total") }
-func retryCalls() metric  { return name(semconv.MetricRetryCalls, "_total") }
-func retryBudget() metric { return name(semconv.MetricRetryBudget, "") }
+func retries() metric { return metricOf(semconv.MetricRetries, "_total") }
 
-func retryName() string   { return label(semconv.KeyRetryName) }
 func retryReason() string { return label(semconv.KeyRetryReason) }
 
 // theRetrier is a retrier with the name of a throttle.
-func theRetrier() subject { return subject{label: retryName(), variable: "throttle"} }
+func theRetrier() subject { return subject{label: label(semconv.KeyRetryName), variable: "throttle"} }
 
 func (m metric) ofRetry(more ...matcher) string { return m.about(theRetrier(), more) }
 
@@ -27,7 +24,7 @@ func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
 func retryPanels() []grafana.Panel {
 	by, name := theRetrier().by(), theRetrier().legend()
-	sent, called := sum(rate(retries().ofRetry(isSentRetry())), by...), sum(rate(retryCalls().ofRetry(wasSent())), by...)
+	sent, called := sum(rate(retries().ofRetry(isSentRetry())), by...), sum(rate(metricOf(semconv.MetricRetryCalls, "_total").ofRetry(wasSent())), by...)
 	return []grafana.Panel{
 		graph("1 + "+share(sent, called), name, grafana.Panel{
 			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries",
@@ -39,6 +36,6 @@ func retryPanels() []grafana.Panel {
 				{Expr: sum(rate(retries().ofRetry(isDenied())), retryReason()), Legend: "denied: " + legend(retryReason())},
 			},
 		},
-		graph(sum(retryBudget().ofRetry(), by...), name, panelOf("Retries left in the budget", 8, "short", "no retries")),
+		graph(sum(metricOf(semconv.MetricRetryBudget, "").ofRetry(), by...), name, panelOf("Retries left in the budget", 8, "short", "no retries")),
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func mode() metric      { return name(semconv.MetricMode, "") }
-func overrides() metric { return name(semconv.MetricControlOverrides, "") }
-func changed() metric   { return name(semconv.MetricControlChanged, "_seconds") }
-func version() metric   { return name(semconv.MetricControlVersion, "") }
-func broken() metric    { return name(semconv.MetricControlBroken, "") }
+func mode() metric      { return metricOf(semconv.MetricMode, "") }
+func overrides() metric { return metricOf(semconv.MetricControlOverrides, "") }
+func changed() metric   { return metricOf(semconv.MetricControlChanged, "_seconds") }
+func version() metric   { return metricOf(semconv.MetricControlVersion, "") }
+func broken() metric    { return metricOf(semconv.MetricControlBroken, "") }
 
 func modeName() string     { return label(semconv.KeyMode) }
 func modeSource() string   { return label(semconv.KeyModeSource) }
@@ -23,10 +23,11 @@ func tuningSource() string { return label(semconv.KeyTuningSource) }
 // isNotEnforcing selects throttles that shed nothing.
 func isNotEnforcing() matcher { return differs(modeName(), throttle.ModeEnforce.String()) }
 
-// changesOf marks when settings of the things that a variable selects were changed, in some graphs.
-// Each process applies a file at its own time: the mark is the last one.
-func changesOf(kind, variable string, panels ...string) grafana.Annotation {
-	selector := changed().where(append(selectedJob(), equals(tuningKind(), kind), matcher(tuningName()+"=~`${"+variable+":regex}`"))...)
+// changes marks when settings of the selected subjects were changed, in some graphs. Each process applies a file at its
+// own time: the mark is the last one.
+func (s subject) changes(panels ...string) grafana.Annotation {
+	selected := subject{label: tuningName(), variable: s.variable}.selected()
+	selector := changed().where(append(selectedJob(), equals(tuningKind(), s.variable), selected)...)
 	return grafana.Annotation{
 		Name: "Changes of settings", Color: "blue", Title: legend(tuningName()) + ": settings changed",
 		Text: "By " + legend(tuningSource()) + ". The log and the status page have who, why and until when.", Panels: panels,
