@@ -72,13 +72,7 @@ func backoffPanels() []grafana.Panel {
 			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff",
 			Colors: []grafana.Color{{Series: semconv.DirectionUp, Color: warn}, {Series: semconv.DirectionDown, Color: good}},
 		}),
-		{
-			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no durations", Colors: byQuantile(),
-			Targets: []grafana.Target{
-				{Expr: sleepQuantile(0.99), Legend: "p99", Exemplars: true},
-				{Expr: sleepQuantile(0.5), Legend: "p50"},
-			},
-		},
+		durations("Waiting time", 12, "no durations", sleepQuantile, 0.99, 0.5),
 	}
 }
 

@@ -14,38 +14,28 @@ import (
 // A rule checks one dashboard and returns its faults. A rule with the name of a rule of Grafana's dashboard-linter checks the
 // same, or more. What the generator makes the same for all boards and panels has no rule.
 type rule struct {
-	name  string
-	check func(grafana.Dashboard) []string
+	name   string
+	check  func(grafana.Dashboard) []string
+	except []string // panels that may break it; the file .lint has the same for Grafana's linter
 }
 
 func rules() []rule {
 	return []rule{
-		{"panel-title-description", checkDescriptions},
-		{"panel-units", every(checkUnit)},
-		{"panel-no-value", every(checkNoValue)},
-		{"panel-legend", every(checkLegend)},
-		{"panel-thresholds", every(checkThresholds)},
-		{"panel-count", checkCount},
-		{"target-rate-interval", everyQuery(checkWindows)},
-		{"target-job-instance", everyQuery(checkMatchers)},
-		{"target-counter-agg", everyQuery(checkCounters)},
-		{"target-exemplar", every(checkExemplars)},
-		{"links", checkLinks},
-		{"priority-order", every(checkOrder)},
-		{"annotation-marks", checkAnnotations},
-		{"stat-worst", every(checkWorst)},
-	}
-}
-
-// exceptions returns the panels that may break a rule. The file .lint has the same for Grafana's linter.
-func exceptions() map[string][]string {
-	return map[string][]string{
-		// Panels about an objective and about its alerts have fixed windows.
-		"target-rate-interval": {"High succeeded, 1 h", "High failed and objective", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window", "Disabled, 1 h"},
-		// Alerts about a whole service have no label instance, and neither has its objective.
-		"target-job-instance": {
+		{"panel-title-description", checkDescriptions, nil},
+		{"panel-fields", every(checkFields), nil},
+		{"panel-count", checkCount, nil},
+		{"target-rate-interval", everyQuery(checkWindows), []string{ // an objective and its alerts have fixed windows
+			"High succeeded, 1 h", "High failed and objective", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window", "Disabled, 1 h",
+		}},
+		{"target-job-instance", everyQuery(checkMatchers), []string{ // alerts about a whole service have no label instance, and neither has its objective
 			"Alerts firing", "Alerts", "Clusters and services", "High failed and objective", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window",
-		},
+		}},
+		{"target-counter-agg", everyQuery(checkCounters), nil},
+		{"target-exemplar", every(checkExemplars), nil},
+		{"links", checkLinks, nil},
+		{"priority-order", every(checkOrder), nil},
+		{"annotation-marks", checkAnnotations, nil},
+		{"stat-worst", every(checkWorst), nil},
 	}
 }
 
@@ -94,17 +84,16 @@ func TestBoards_rules(t *testing.T) {
 	}
 	all := boards()
 	for _, r := range rules() {
-		excused := exceptions()[r.name]
 		needed := map[string]bool{}
 		for file, d := range all {
 			for _, complaint := range r.check(d) {
 				title, _, _ := strings.Cut(complaint, ": ")
-				if needed[title] = true; !slices.Contains(excused, title) {
+				if needed[title] = true; !slices.Contains(r.except, title) {
 					t.Errorf("%s: %s: %s", file, r.name, complaint)
 				}
 			}
 		}
-		for _, title := range excused {
+		for _, title := range r.except {
 			if !needed[title] {
 				t.Errorf("%s: the exception for %q is not needed", r.name, title)
 			}
@@ -137,10 +126,10 @@ func TestBoards_rulesFindPlanted(t *testing.T) {
 	}{
 		{"panel-title-description", in("Offered", func(p *grafana.Panel) { p.Description = "" })},
 		{"panel-title-description", in("Shed", func(p *grafana.Panel) { p.Title = "Offered" })},
-		{"panel-units", in("Offered", func(p *grafana.Panel) { p.Unit = "calls" })},
-		{"panel-no-value", in("Offered", func(p *grafana.Panel) { p.NoValue = "" })},
-		{"panel-legend", in("Call duration", func(p *grafana.Panel) { p.Targets[0].Legend = "" })},
-		{"panel-thresholds", in("Shed", func(p *grafana.Panel) { p.Steps[1].From = 0.7 })},
+		{"panel-fields", in("Offered", func(p *grafana.Panel) { p.Unit = "calls" })},
+		{"panel-fields", in("Offered", func(p *grafana.Panel) { p.NoValue = "" })},
+		{"panel-fields", in("Call duration", func(p *grafana.Panel) { p.Targets[0].Legend = "" })},
+		{"panel-fields", in("Shed", func(p *grafana.Panel) { p.Steps[1].From = 0.7 })},
 		{"panel-count", func(d *grafana.Dashboard) { d.Rows[6].Collapsed, d.Rows[9].Collapsed = false, false }},
 		{"target-rate-interval", asks("Shed by cause", "$__rate_interval", "3m")},
 		{"target-job-instance", asks("Shed by cause", `instance=~"$instance",`, "")},
@@ -226,17 +215,12 @@ func checkCounters(expr string) string {
 
 // checkExemplars wants traces once per graph, and only where there are some.
 func checkExemplars(p panel) string {
-	asked := 0
-	for _, t := range p.Targets {
-		if t.Exemplars && !strings.Contains(t.Expr, "_bucket{") {
-			return "exemplars of something without buckets"
-		}
-		if t.Exemplars {
-			asked++
-		}
-	}
-	if asked > 1 {
+	asked := slices.DeleteFunc(slices.Clone(p.Targets), func(t grafana.Target) bool { return !t.Exemplars })
+	if len(asked) > 1 {
 		return "the same exemplars are asked for more than once"
+	}
+	if len(asked) > 0 && !strings.Contains(asked[0].Expr, "_bucket{") {
+		return "exemplars of something without buckets"
 	}
 	return ""
 }
@@ -314,30 +298,18 @@ func checkDescriptions(d grafana.Dashboard) []string {
 	})(d)
 }
 
-func checkUnit(p panel) string {
-	if !slices.Contains([]string{"reqps", "s", "percentunit", "short"}, p.Unit) && !strings.HasPrefix(p.Unit, "suffix:") {
+// checkFields wants what a reader of a panel needs. Without a step above the first everything has one color, and the value that
+// matters cannot be seen.
+func checkFields(p panel) string {
+	_, bars := p.View.(grafana.Bars)
+	switch {
+	case !slices.Contains([]string{"reqps", "s", "percentunit", "short"}, p.Unit) && !strings.HasPrefix(p.Unit, "suffix:"):
 		return fmt.Sprintf("the unit %q", p.Unit)
-	}
-	return ""
-}
-
-func checkNoValue(p panel) string {
-	if p.NoValue == "" {
+	case p.NoValue == "":
 		return "NoValue is empty: Grafana would say No data, as if something were broken"
-	}
-	return ""
-}
-
-func checkLegend(p panel) string {
-	if p.isGraph() && slices.ContainsFunc(p.Targets, func(t grafana.Target) bool { return t.Legend == "" }) {
+	case p.isGraph() && slices.ContainsFunc(p.Targets, func(t grafana.Target) bool { return t.Legend == "" }):
 		return "a query has no legend"
-	}
-	return ""
-}
-
-// checkThresholds: without a step above the first everything has one color, and the value that matters cannot be seen.
-func checkThresholds(p panel) string {
-	if _, bars := p.View.(grafana.Bars); bars && len(p.Steps) < 2 {
+	case bars && len(p.Steps) < 2:
 		return "bars without thresholds are all alike"
 	}
 	for i := 2; i < len(p.Steps); i++ {

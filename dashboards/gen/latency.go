@@ -22,16 +22,15 @@ func slowest(q float64, conditions []matcher, by ...string) string {
 func slowPanels() []grafana.Panel {
 	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), theThrottle().by()...)
 	sent := sum(rate(calls().selected(isSent())), theThrottle().by()...)
+	slow := durations("Duration and Slow", 8, "no durations", func(q float64) string { return slowest(q, nil) }, 0.99, 0.5)
+	slow.Colors = append(slow.Colors, grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true})
+	slow.Targets[0].Exemplars = false // Call duration shows them
+	slow.Targets = append(slow.Targets, grafana.Target{
+		Expr:   highest(metricOf(semconv.MetricSlowThreshold, "_seconds").of(), throttleName(), slowSource()),
+		Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource()),
+	})
 	return []grafana.Panel{
-		{
-			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
-			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}),
-			Targets: []grafana.Target{
-				{Expr: slowest(0.99, nil), Legend: "p99"},
-				{Expr: slowest(0.5, nil), Legend: "p50"},
-				{Expr: highest(metricOf(semconv.MetricSlowThreshold, "_seconds").of(), throttleName(), slowSource()), Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource())},
-			},
-		},
+		slow,
 		graph(share(late, sent), theThrottle().legend(), grafana.Panel{
 			Title: "Late share", Width: 8, Unit: "percentunit", NoValue: withoutSlow, Steps: thresholds(0.03, 0.1),
 			View: grafana.Graph{Thresholds: true},

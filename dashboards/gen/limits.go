@@ -130,14 +130,7 @@ func tokenPanels() []grafana.Panel {
 
 func storePanels() []grafana.Panel {
 	return []grafana.Panel{
-		{
-			Title: "Store duration", Width: 8, Unit: "s", NoValue: "no requests to a store", Colors: byQuantile(),
-			Targets: []grafana.Target{
-				{Expr: storeQuantile(0.99), Legend: "p99", Exemplars: true},
-				{Expr: storeQuantile(0.95), Legend: "p95"},
-				{Expr: storeQuantile(0.5), Legend: "p50"},
-			},
-		},
+		durations("Store duration", 8, "no requests to a store", func(q float64) string { return storeQuantile(q) }, 0.99, 0.95, 0.5),
 		graph(countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), legend(errorType()), grafana.Panel{
 			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{Short: true},
 		}),

@@ -148,14 +148,7 @@ func hurtPanels() []grafana.Panel {
 				{Series: throttle.CauseTold.String(), Color: "green"},
 			},
 		}),
-		{
-			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", Colors: byQuantile(),
-			Targets: []grafana.Target{
-				{Expr: slowest(0.99, nil), Legend: "p99", Exemplars: true},
-				{Expr: slowest(0.95, nil), Legend: "p95"},
-				{Expr: slowest(0.5, nil), Legend: "p50"},
-			},
-		},
+		durations("Call duration", 8, "no durations", func(q float64) string { return slowest(q, nil) }, 0.99, 0.95, 0.5),
 	}
 }
 

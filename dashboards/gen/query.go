@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -205,6 +206,15 @@ func quantileOf(q float64, buckets string, by ...string) string {
 	native := strings.Replace(buckets, "_bucket{", "{", 1)
 	return fmt.Sprintf("histogram_quantile(%v, %s) or histogram_quantile(%[1]v, %[3]s)",
 		q, sum(rate(buckets), append([]string{"le"}, by...)...), sum(rate(native), by...))
+}
+
+// durations returns a graph of some quantiles of durations.
+func durations(title string, width int, noValue string, quantile func(q float64) string, of ...float64) grafana.Panel {
+	p := grafana.Panel{Title: title, Width: width, Unit: "s", NoValue: noValue, Colors: byQuantile()}
+	for i, q := range of {
+		p.Targets = append(p.Targets, grafana.Target{Expr: quantile(q), Legend: fmt.Sprintf("p%v", 100*q), Exemplars: i == 0})
+	}
+	return p
 }
 
 // countOf returns how many durations a second a selector of counts selects, by labels.
