@@ -40,31 +40,23 @@ func addCommands(runbooks, rules string) (string, error) {
 
 // commandsOf returns the commands of each alert, the first one of a name, with the example names of the runbooks.
 func commandsOf(rules string) (map[string]string, error) {
-	all, anchors := map[string]string{}, map[string]string{}
-	alert := ""
-	lines := strings.Split(rules, "\n")
-	for i, line := range lines {
-		word := strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(word, "- alert: "); ok {
+	all, anchors, alert := map[string]string{}, map[string]string{}, ""
+	parts := regexp.MustCompile(`(?m)^ *- alert: (\w+)$|^ *commands: (?:&(\w+) )?\|\n((?:` + inAnnotation + `.*\n)+)|^ *commands: \*(\w+)$`)
+	for _, m := range parts.FindAllStringSubmatch(rules, -1) {
+		name, anchor, block, alias := m[1], m[2], m[3], m[4]
+		if name != "" {
 			alert = name
-		}
-		value, ok := strings.CutPrefix(word, "commands: ")
-		if !ok || all[alert] != "" {
 			continue
 		}
-		text := anchors[strings.TrimPrefix(value, "*")]
-		if !strings.HasPrefix(value, "*") {
-			for _, l := range lines[i+1:] {
-				part, inside := strings.CutPrefix(l, inAnnotation)
-				if !inside {
-					break
-				}
-				text += part + "\n"
-			}
-			anchors[strings.Trim(value, "&| ")] = text
+		if block != "" {
+			anchors[anchor] = regexp.MustCompile("(?m)^"+inAnnotation).ReplaceAllString(block, "")
+			alias = anchor
+		}
+		if all[alert] != "" {
+			continue
 		}
 		var err error
-		if all[alert], err = exampleOf(text); err != nil {
+		if all[alert], err = exampleOf(anchors[alias]); err != nil {
 			return nil, fmt.Errorf("%s: %w", alert, err)
 		}
 	}
