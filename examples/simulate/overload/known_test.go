@@ -23,7 +23,7 @@ func due(s Scenario) []string {
 	if first.Phases[0].Load[throttle.High] > 0 {
 		names = append(names, "success_high")
 	}
-	if !servesNothing(first.Phases) {
+	if !slices.ContainsFunc(first.Phases, func(p Phase) bool { return p.Capacity == 0 }) {
 		names = append(names, "sent", "goodput", "waste", "fairness")
 	}
 	if overloads(first.Phases) {
@@ -33,17 +33,6 @@ func due(s Scenario) []string {
 		names = append(names, "steady", "steady_worst", "whole", "whole_worst")
 	}
 	return names
-}
-
-// servesNothing reports whether the backend has no capacity in the disturbance.
-func servesNothing(phases []Phase) bool {
-	var disturbed []Phase
-	for _, p := range phases {
-		if p.Disturbed {
-			disturbed = append(disturbed, p)
-		}
-	}
-	return len(disturbed) > 0 && !slices.ContainsFunc(disturbed, func(p Phase) bool { return p.Capacity > 0 })
 }
 
 // TestScenariosKnownFigures plays every scenario with each of our policies, and wants that each figure is known and in its
