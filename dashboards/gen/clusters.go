@@ -16,30 +16,24 @@ func ofJob(labels ...string) []string {
 // tilesWindow is the window of numbers and tables. One that depends on the time shown would differ between both.
 const tilesWindow = "5m"
 
-// inClusters shows which cluster and which namespace a series is from, on each panel of a dashboard: before the job in
-// a legend, and in columns of a table.
-func inClusters(d grafana.Dashboard) grafana.Dashboard {
-	for _, row := range d.Rows {
-		for i, p := range row.Panels {
-			_, table := p.View.(grafana.Table)
-			_, stat := p.View.(grafana.Stat)
-			for j, t := range p.Targets {
-				if table || stat {
-					t.Expr = strings.ReplaceAll(t.Expr, "$__rate_interval", tilesWindow)
-				}
-				if table {
-					t.Expr = `label_join(` + t.Expr + `, "place", "&var-namespace=", "cluster", "namespace")`
-				} else if strings.Contains(t.Legend, "{{job}}") {
-					t.Expr = `label_replace(label_join(` + t.Expr + `, "job", " ", "cluster", "namespace", "job"), "job", "$1", "job", " *(.*)")`
-				}
-				p.Targets[j] = t
-			}
-			if table {
-				row.Panels[i].Columns = placeColumns(p.Columns)
-			}
+// inClusters shows which cluster and which namespace a series is from: before the job in a legend, and in columns of a table.
+func inClusters(p *grafana.Panel) {
+	_, table := p.View.(grafana.Table)
+	_, stat := p.View.(grafana.Stat)
+	for i := range p.Targets {
+		t := &p.Targets[i]
+		if table || stat {
+			t.Expr = strings.ReplaceAll(t.Expr, "$__rate_interval", tilesWindow)
+		}
+		if table {
+			t.Expr = `label_join(` + t.Expr + `, "place", "&var-namespace=", "cluster", "namespace")`
+		} else if strings.Contains(t.Legend, "{{job}}") {
+			t.Expr = `label_replace(label_join(` + t.Expr + `, "job", " ", "cluster", "namespace", "job"), "job", "$1", "job", " *(.*)")`
 		}
 	}
-	return d
+	if table {
+		p.Columns = placeColumns(p.Columns)
+	}
 }
 
 // placeColumns adds the columns of the place before that of the job. Links of a row need the hidden one: a label that no

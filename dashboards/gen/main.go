@@ -10,12 +10,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
@@ -78,8 +80,19 @@ func boards() map[string]grafana.Dashboard {
 	}
 }
 
-// finish adds what all boards and panels have.
-func finish(d grafana.Dashboard) grafana.Dashboard { return described(inClusters(d)) }
+// finish adds what all boards and panels have. Panels of several boards that are alike have their text with the first of them.
+func finish(d grafana.Dashboard) grafana.Dashboard {
+	of, board := textsByTitle(), strings.TrimPrefix(d.Title, "Throttle / ")
+	d.Description = of[board]
+	for _, row := range d.Rows {
+		for i := range row.Panels {
+			p := &row.Panels[i]
+			p.Description = cmp.Or(of[board+" → "+p.Title], of["Overview → "+p.Title])
+			inClusters(p)
+		}
+	}
+	return d
+}
 
 // generate returns all generated files by their paths. It reads the rules and the runbooks
 // from folder.
