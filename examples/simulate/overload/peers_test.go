@@ -12,9 +12,6 @@ func TestPeersShedInABubble(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel() // as the command plays them
 			f := play(t, s, p, 1, Options{Capacity: 300}).Figures
-			if !p.RealClock {
-				t.Error("a peer that does not look at the real clock?")
-			}
 			if f.FalseShed > 0 || f.TimeToShed > 4 || f.Goodput < 0.2 {
 				t.Errorf("got false shed %v, %v s to shed, goodput %v: want nothing, 4 s at most, 0.2 at least",
 					f.FalseShed, f.TimeToShed, f.Goodput)

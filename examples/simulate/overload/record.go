@@ -30,34 +30,21 @@ type record struct {
 }
 
 func newRecord(phases []Phase, clients int, capacity float64) *record {
-	length := time.Duration(0)
-	for i := range phases {
-		length += phases[i].Length
-	}
-	r := &record{
-		entries: make([]entry, (length+width-1)/width),
-		clients: make([]Part, clients),
-		calm:    !slices.ContainsFunc(phases, func(p Phase) bool { return p.Disturbed }),
-	}
+	r := &record{clients: make([]Part, clients), calm: !slices.ContainsFunc(phases, func(p Phase) bool { return p.Disturbed })}
 	begin := time.Duration(0)
 	for i := range phases {
-		r.addPhase(&phases[i], begin, capacity)
-		begin += phases[i].Length
+		p, end := &phases[i], begin+phases[i].Length
+		for k := begin / width; k*width < end; k++ {
+			if int(k) == len(r.entries) { // it begins in this phase
+				r.entries = append(r.entries, entry{Second: Second{Disturbed: p.Disturbed}, counted: p.Counted})
+			}
+			r.entries[k].Capacity += p.Capacity * capacity * (min(end, (k+1)*width) - max(begin, k*width)).Seconds()
+		}
+		begin = end
 	}
 	first, end := r.disturbance()
 	r.laterFrom, r.laterTo = time.Duration((first+end)/2)*width, time.Duration(end)*width
 	return r
-}
-
-func (r *record) addPhase(p *Phase, begin time.Duration, capacity float64) {
-	end := begin + p.Length
-	for i := begin / width; i*width < end; i++ {
-		e := &r.entries[i]
-		e.Capacity += p.Capacity * capacity * (min(end, (i+1)*width) - max(begin, i*width)).Seconds()
-		if begin <= i*width {
-			e.Disturbed, e.counted = p.Disturbed, p.Counted
-		}
-	}
 }
 
 // at returns the entry of a time. Times after the end belong to the last entry.

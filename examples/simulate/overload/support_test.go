@@ -2,6 +2,7 @@ package overload
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,17 +18,14 @@ func steady(length time.Duration, load Tiers) Scenario {
 
 // shortened returns the scenario with shorter phases, but none too short to look at.
 func shortened(s Scenario, by time.Duration) Scenario {
-	cases := make([]Case, len(s.Cases))
-	for i, c := range s.Cases {
-		phases := make([]Phase, len(c.Phases))
-		for k, p := range c.Phases {
-			p.Length = max(p.Length/by, width).Truncate(width)
-			phases[k] = p
+	s.Cases = slices.Clone(s.Cases)
+	for i := range s.Cases {
+		phases := slices.Clone(s.Cases[i].Phases)
+		for k := range phases {
+			phases[k].Length = max(phases[k].Length/by, width).Truncate(width)
 		}
-		c.Phases = phases
-		cases[i] = c
+		s.Cases[i].Phases = phases
 	}
-	s.Cases = cases
 	return s
 }
 
