@@ -10,13 +10,9 @@ func reasonPanels() []grafana.Panel {
 	return []grafana.Panel{
 		graph(sum(metricOf(semconv.MetricPolicyState, "").of(differs(alert(), throttle.NoAlert.String())), alert()), legend(alert()), grafana.Panel{
 			Title: "Policy in alert", Width: 12, Unit: "short", NoValue: "no Tiered throttle", View: grafana.Graph{Stacked: true, Short: true},
-			Colors: []grafana.Color{
-				{Series: throttle.RatioAlert.String(), Color: bad},
-				{Series: throttle.GrowthAlert.String(), Color: warn},
-				{Series: throttle.FormulaAlert.String(), Color: "purple"},
-				{Series: throttle.FullAlert.String(), Color: "dark-red"},
-				{Series: throttle.TrialAlert.String(), Color: "blue"},
-			},
+			Colors: byName(nil, throttle.AlertReason.String, []string{
+				throttle.RatioAlert: bad, throttle.GrowthAlert: warn, throttle.FormulaAlert: "purple", throttle.FullAlert: "dark-red", throttle.TrialAlert: "blue",
+			}),
 		}),
 		graph(highest(metricOf(semconv.MetricPolicyBackground, "_ratio").of(), throttleName()), legend(throttleName()),
 			ratioPanel("Background forgiven", 12, "no Tiered throttle")),

@@ -140,13 +140,9 @@ func hurtPanels() []grafana.Panel {
 		graphByPriority(failed, ratioPanel("Failed share by priority", 8, "no traffic")),
 		graph(sum(rate(calls().selected(isShed())), cause()), legend(cause()), grafana.Panel{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true, Short: true},
-			Colors: []grafana.Color{
-				{Series: throttle.CauseOwn.String(), Color: bad},
-				{Series: throttle.CauseAbove.String(), Color: warn},
-				{Series: throttle.CauseLimit.String(), Color: "purple"},
-				{Series: throttle.CauseProcessor.String(), Color: "blue"},
-				{Series: throttle.CauseTold.String(), Color: "green"},
-			},
+			Colors: byName(nil, throttle.Cause.String, []string{
+				throttle.CauseOwn: bad, throttle.CauseAbove: warn, throttle.CauseLimit: "purple", throttle.CauseProcessor: "blue", throttle.CauseTold: "green",
+			}),
 		}),
 		durations("Call duration", 8, "no durations", func(q float64) string { return slowest(q, nil) }, 0.99, 0.95, 0.5),
 	}

@@ -32,10 +32,13 @@ func byPriority(suffixes ...string) []grafana.Color {
 		[]string{throttle.High: "#3d8bdb", throttle.Important: "#e0901f", throttle.Medium: "#1fa37a", throttle.Low: "#c4609b"})
 }
 
-// byName returns the colors of the values of an enumeration, by their names.
+// byName returns the colors of the values of an enumeration, by their names. Values without a color are left out.
 func byName[T ~int8 | ~uint8](suffixes []string, name func(T) string, colors []string) []grafana.Color {
 	var all []grafana.Color
 	for i, color := range colors {
+		if color == "" {
+			continue
+		}
 		all = append(all, grafana.Color{Series: name(T(i)), Color: color})
 		for _, suffix := range suffixes {
 			all = append(all, grafana.Color{Series: name(T(i)) + suffix, Color: color, Dashed: true})
