@@ -39,19 +39,21 @@ func burnRate(window string) string {
 }
 
 func availabilitySummary() []grafana.Panel {
-	answered := sum(rate(calls().selected(isAnswered())), theThrottle().byProcess()...)
-	succeeded := sharePanel("High succeeded, 1 h", "no traffic", lowest("1 - "+failedShare("1h", theThrottle().byProcess()...)),
+	by := theThrottle().byProcess()
+	answered := sum(rate(calls().selected(isAnswered())), by...)
+	rejected := share(orZero(sum(rate(calls().selected(isRejected())), by...), answered), answered)
+	succeeded := theThrottle().stat(lowest("1 - "+failedShare("1h", by...)), ratioPanel("High succeeded, 1 h", 5, "no traffic"),
 		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}})
 	succeeded.Decimals, succeeded.Links = 2, []grafana.Link{toOverview()}
-	budget := sharePanel("Budget left", "no traffic", lowest("clamp_min(1 - "+burnRate("30d")+", 0)"),
+	budget := theThrottle().stat(lowest("clamp_min(1 - "+burnRate("30d")+", 0)"), ratioPanel("Budget left", 5, "no traffic"),
 		[]grafana.Step{{Color: bad}, {From: 0.0001, Color: warn}, {From: 0.5, Color: good}})
 	budget.Mappings = []grafana.Mapping{{Value: "0", Text: "spent", Color: bad}}
-	burn := sharePanel("Burn rate, 1 h", "no traffic", worst(burnRate("1h")), thresholds(1, 14.4))
-	burn.Unit, burn.Ratio = "short", false
-	rejected := sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), theThrottle().byProcess()...), answered), answered)),
-		thresholds(0.05, 0.25))
-	rejected.Width = 4
-	return []grafana.Panel{alertsStat(jobScope(), 5), succeeded, budget, burn, rejected}
+	burn := theThrottle().stat(worst(burnRate("1h")), panelOf("Burn rate, 1 h", 5, "short", "no traffic"), thresholds(1, 14.4))
+	burn.Decimals = 1
+	return []grafana.Panel{
+		alertsStat(jobScope(), 5), succeeded, budget, burn,
+		theThrottle().stat(worst(rejected), ratioPanel("Rejected", 4, "no answers"), thresholds(0.05, 0.25)),
+	}
 }
 
 func faultPanels() []grafana.Panel {

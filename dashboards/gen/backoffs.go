@@ -22,15 +22,9 @@ func backoffs() grafana.Dashboard {
 func backoffSummary() []grafana.Panel {
 	return []grafana.Panel{
 		alertsStat(theBackoff().scope(), 5),
-		named(theBackoff(), grafana.Panel{
-			Title: "Throttled", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
-		}, worst(throttledShare(theBackoff().byProcess()...))),
-		named(theBackoff(), grafana.Panel{
-			Title: "Longest delay", Width: 5, Unit: "s", NoValue: "no backoff",
-		}, worst(highest(backoffDelay().ofBackoff(), theBackoff().by()...))),
-		named(theBackoff(), grafana.Panel{
-			Title: "Waiting", Width: 5, Unit: "short", NoValue: "no backoff",
-		}, worst(sum(backoffWaiting().ofBackoff(), theBackoff().by()...))),
+		theBackoff().stat(worst(throttledShare(theBackoff().byProcess()...)), ratioPanel("Throttled", 5, "no calls"), thresholds(0.05, 0.5)),
+		theBackoff().stat(worst(highest(backoffDelay().ofBackoff(), theBackoff().by()...)), panelOf("Longest delay", 5, "s", "no backoff"), nil),
+		theBackoff().stat(worst(sum(backoffWaiting().ofBackoff(), theBackoff().by()...)), panelOf("Waiting", 5, "short", "no backoff"), nil),
 		{
 			Title: "Calls", Width: 4, Unit: "reqps", NoValue: "no backoff", View: grafana.Stat{},
 			Targets: []grafana.Target{{Expr: sum(rate(backoffCalls().ofBackoff())), Legend: "calls"}},

@@ -157,10 +157,13 @@ func from(value float64, color string) []grafana.Step {
 	return []grafana.Step{{Color: good}, {From: value, Color: color}}
 }
 
-// named returns a stat of a single subject, with its name.
-func named(of subject, p grafana.Panel, expr string) grafana.Panel {
-	p.View, p.Targets = grafana.Stat{Named: true}, []grafana.Target{{Expr: expr, Legend: of.legend()}}
-	return p
+// stat returns the number of a single subject, with its name.
+func (s subject) stat(expr string, p grafana.Panel, steps []grafana.Step) grafana.Panel {
+	if p.Ratio {
+		p.Decimals = 1
+	}
+	p.Steps, p.View = steps, grafana.Stat{Named: true}
+	return graph(expr, s.legend(), p)
 }
 
 func panelOf(title string, width int, unit, noValue string) grafana.Panel {

@@ -62,22 +62,16 @@ func oldestSnapshot(by ...string) string {
 // breakerSummary returns the panels with single numbers at the top. Each is that of the worst
 // breaker.
 func breakerSummary() []grafana.Panel {
-	stat := func(title string, width int, unit, expr string, steps []grafana.Step) grafana.Panel {
-		return named(theBreaker(), grafana.Panel{
-			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps,
-		}, expr)
-	}
-	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(theBreaker().byProcess()...)), thresholds(0.1, 0.5))
-	shed.Ratio, shed.Decimals, shed.NoValue = true, 1, "no traffic"
-	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(theBreaker().by()...)), thresholds(30, 60))
+	of := theBreaker()
+	age := of.stat(worst(oldestSnapshot(of.by()...)), panelOf("Snapshot age", 4, "s", "no breaker"), thresholds(30, 60))
 	age.Mappings = neverRead()
 	return []grafana.Panel{
 		alertsStat(breakerScope(), 4),
-		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), from(1, bad)),
-		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), from(1, warn)),
-		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), from(1, warn)),
-		shed,
-		stat("Leaders", 3, "short", lowest(leaders()), []grafana.Step{{Color: bad}, {From: 1, Color: good}}),
+		of.stat(worst(circuitsIn(breaker.Disabled)), panelOf("Disabled", 3, "short", "no breaker"), from(1, bad)),
+		of.stat(worst(disabledLastHour()), panelOf("Disabled, 1 h", 4, "short", "no breaker"), from(1, warn)),
+		of.stat(worst(circuitsIn(breaker.Open)), panelOf("Open", 3, "short", "no breaker"), from(1, warn)),
+		of.stat(worst(breakerShedShare(of.byProcess()...)), ratioPanel("Shed", 3, "no traffic"), thresholds(0.1, 0.5)),
+		of.stat(lowest(leaders()), panelOf("Leaders", 3, "short", "no breaker"), []grafana.Step{{Color: bad}, {From: 1, Color: good}}),
 		age,
 	}
 }

@@ -60,21 +60,17 @@ func storeQuantile(q float64, by ...string) string {
 }
 
 func bucketSummary() []grafana.Panel {
-	stat := func(title string, width int, noValue, expr string, steps []grafana.Step) grafana.Panel {
-		p := sharePanel(title, noValue, expr, steps)
-		p.Width, p.Targets[0].Legend = width, theBucket().legend()
-		return p
-	}
-	by := theBucket().byProcess()
-	utilization := stat("Utilization", 4, "no requests", worst(used()), from(0.8, warn))
-	utilization.Ratio = false
+	of, by := theBucket(), theBucket().byProcess()
+	utilization := of.stat(worst(used()), ratioPanel("Utilization", 4, "no requests"), from(0.8, warn))
+	utilization.Ratio = false // it may be more than 1
 	return []grafana.Panel{
-		alertsStat(theBucket().scope(), 4),
+		alertsStat(of.scope(), 4),
 		utilization,
-		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), from(0.5, warn)),
-		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}}),
-		stat("No store", 4, "no requests", worst(requestShare(withoutStore(), by...)), withoutStoreSteps()),
-		stat("Failed closed", 4, "no requests", worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), thresholds(0.01, 0.25)),
+		of.stat(worst(requestShare([]string{semconv.ResultDenied}, by...)), ratioPanel("Denied", 3, "no requests"), from(0.5, warn)),
+		of.stat(lowest(answeredShare(by...)), ratioPanel("Stores answered", 5, "no store"),
+			[]grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}}),
+		of.stat(worst(requestShare(withoutStore(), by...)), ratioPanel("No store", 4, "no requests"), withoutStoreSteps()),
+		of.stat(worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), ratioPanel("Failed closed", 4, "no requests"), thresholds(0.01, 0.25)),
 	}
 }
 

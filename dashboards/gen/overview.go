@@ -27,13 +27,6 @@ func overview() grafana.Dashboard {
 		grafana.Row{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()})
 }
 
-// sharePanel returns a stat of the worst share of any throttle, with its name.
-func sharePanel(title, noValue, expr string, steps []grafana.Step) grafana.Panel {
-	return named(theThrottle(), grafana.Panel{
-		Title: title, Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps,
-	}, expr)
-}
-
 func shedShare(by ...string) string {
 	return share(sum(rate(calls().selected(isShed())), by...), sum(rate(calls().selected()), by...))
 }
@@ -69,16 +62,16 @@ func topFault() string {
 }
 
 func summaryPanels() []grafana.Panel {
-	fault := sharePanel("Top fault", "no throttle", topFault(), thresholds(0.05, 0.25))
+	fault := theThrottle().stat(topFault(), ratioPanel("Top fault", 5, "no throttle"), thresholds(0.05, 0.25))
 	fault.Targets[0].Legend = legend(errorType())
 	fault.Links = []grafana.Link{toAvailability()}
-	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, theThrottle().byProcess()...)), thresholds(0.001, 0.01))
+	high := theThrottle().stat(worst(hurtShare(highCalls, theThrottle().byProcess()...)), ratioPanel("High failed", 5, "no traffic"), thresholds(0.001, 0.01))
 	high.Decimals, high.Links = 2, []grafana.Link{toAvailability()}
 	return []grafana.Panel{
 		alertsStat(throttleScope(), 5, toAvailability()),
 		high,
 		fault,
-		sharePanel("Shed", "no traffic", worst(shedShare(theThrottle().byProcess()...)), thresholds(0.05, 0.5)),
+		theThrottle().stat(worst(shedShare(theThrottle().byProcess()...)), ratioPanel("Shed", 5, "no traffic"), thresholds(0.05, 0.5)),
 		{
 			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered"}},
