@@ -58,10 +58,8 @@ func backoffPanels() []grafana.Panel {
 	name := theBackoff().legend()
 	return []grafana.Panel{
 		graph(highest(backoffDelay().ofBackoff(), by...), name, panelOf("Delay by backoff", 12, "s", "no backoff")),
-		graph(throttledShare(by...), name, grafana.Panel{
-			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
-			View: grafana.Graph{Thresholds: true},
-		}),
+		graph(throttledShare(by...), name,
+			limited(ratioPanel("Throttled share by backoff", 12, "no calls"), thresholds(0.05, 0.5))),
 		graph(sum(rate(metricOf(semconv.MetricBackoffSteps, "_total").ofBackoff()), direction()), legend(direction()), grafana.Panel{
 			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff",
 			Colors: []grafana.Color{{Series: semconv.DirectionUp, Color: warn}, {Series: semconv.DirectionDown, Color: good}},
@@ -77,8 +75,7 @@ func backoffInstancePanels() []grafana.Panel {
 		graph(sum(backoffWaiting().ofBackoff(), theBackoff().by()...), theBackoff().legend(),
 			panelOf("Waiting by backoff", 12, "short", "no backoff")),
 		graph(highest(backoffDelay().ofBackoff(), by...), name, panelOf("Delay by instance", 12, "s", "no backoff")),
-		graph(throttledShare(by...), name, grafana.Panel{
-			Title: "Throttled share by instance", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
-		}),
+		graph(throttledShare(by...), name,
+			limited(ratioPanel("Throttled share by instance", 12, "no calls"), thresholds(0.05, 0.5))),
 	}
 }

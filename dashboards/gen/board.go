@@ -180,6 +180,12 @@ func graph(expr, legend string, p grafana.Panel) grafana.Panel {
 	return p
 }
 
+// limited returns a panel of a graph with steps as lines.
+func limited(p grafana.Panel, steps []grafana.Step) grafana.Panel {
+	p.Steps, p.View = steps, grafana.Graph{Thresholds: true}
+	return p
+}
+
 // graphByPriority returns a graph with a line for each priority, from high to low.
 func graphByPriority(expr string, p grafana.Panel) grafana.Panel {
 	p.Colors, p.View = byPriority(), grafana.Graph{InOrder: true}

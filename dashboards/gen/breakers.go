@@ -104,9 +104,8 @@ func breakerCallPanels() []grafana.Panel {
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShadow())), state()) + " > 0", Legend: legend(state()) + shadowSuffix},
 			},
 		},
-		graph(breakerShedShare(theBreaker().by()...), theBreaker().legend(), grafana.Panel{
-			Title: "Shed share by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: thresholds(0.1, 0.5), View: grafana.Graph{Thresholds: true},
-		}),
+		graph(breakerShedShare(theBreaker().by()...), theBreaker().legend(),
+			limited(ratioPanel("Shed share by breaker", 8, "no traffic"), thresholds(0.1, 0.5))),
 	}
 }
 
@@ -127,9 +126,8 @@ func fleetPanels() []grafana.Panel {
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
 		graph(sum(leader().ofBreaker(), by...)+" > 0", name, panelOf("Leader by instance", 12, "short", "no breaker")),
-		graph(highest(snapshotAge().ofBreaker(), by...), name, grafana.Panel{
-			Title: "Snapshot age by instance", Width: 12, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
-		}),
+		graph(highest(snapshotAge().ofBreaker(), by...), name,
+			limited(panelOf("Snapshot age by instance", 12, "s", "never read"), thresholds(30, 60))),
 		graph("60 * "+sum(rate(metricOf(semconv.MetricBreakerFailures, "_total").ofBreaker()), failure())+" > 0", legend(failure()), grafana.Panel{
 			Title: "Failures per minute by kind", Width: 12, Unit: "short", NoValue: "no failures", Colors: byFailure(),
 			View: grafana.Graph{Short: true},

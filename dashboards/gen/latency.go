@@ -31,10 +31,7 @@ func slowPanels() []grafana.Panel {
 	})
 	return []grafana.Panel{
 		slow,
-		graph(share(late, sent), theThrottle().legend(), grafana.Panel{
-			Title: "Late share", Width: 8, Unit: "percentunit", NoValue: withoutSlow, Steps: thresholds(0.03, 0.1),
-			View: grafana.Graph{Thresholds: true},
-		}),
+		graph(share(late, sent), theThrottle().legend(), limited(panelOf("Late share", 8, "percentunit", withoutSlow), thresholds(0.03, 0.1))),
 		graph(openAndLimits(), legend("series"), grafana.Panel{
 			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
 			View: grafana.Graph{InOrder: true, Short: true},

@@ -102,10 +102,8 @@ func requestPanels() []grafana.Panel {
 		graph(sum(rate(bucketRequests().ofBucket()), result()), legend(result()), grafana.Panel{
 			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true, Short: true},
 		}),
-		graph(requestShare([]string{semconv.ResultDenied}, theBucket().by()...), theBucket().legend(), grafana.Panel{
-			Title: "Denied share by bucket", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
-			Steps: from(0.5, warn), View: grafana.Graph{Thresholds: true},
-		}),
+		graph(requestShare([]string{semconv.ResultDenied}, theBucket().by()...), theBucket().legend(),
+			limited(ratioPanel("Denied share by bucket", 12, "no requests"), from(0.5, warn))),
 	}
 }
 
