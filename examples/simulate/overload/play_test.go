@@ -81,16 +81,10 @@ func TestPlayEndsWithItsContext(t *testing.T) {
 
 func TestOptionsChangeTheScenario(t *testing.T) {
 	s := shortened(scenario(t, "isolation-cold"), 100)
-	made := 0
-	p := policy(t, "none")
-	makeClient := p.New
-	p.New = func(e Env) (Client, error) {
-		made++
-		return makeClient(e)
-	}
-	o := play(t, s, p, 1, Options{Clients: 3, Capacity: 200})
-	if want := 3 * len(s.Cases); made != want {
-		t.Errorf("%d clients were made, want %d", made, want)
+	w := &watcher{}
+	o := play(t, s, w.policy(), 1, Options{Clients: 3, Capacity: 200})
+	if want := 3 * len(s.Cases); w.made != want {
+		t.Errorf("%d clients were made, want %d", w.made, want)
 	}
 	if !near(o.Series[0].Capacity, 200) {
 		t.Errorf("the capacity is %v, want 200", o.Series[0].Capacity)
@@ -98,9 +92,9 @@ func TestOptionsChangeTheScenario(t *testing.T) {
 	if s.Cases[0].Clients != 1 {
 		t.Error("the scenario was changed")
 	}
-	made = 0
-	if play(t, shortened(scenario(t, "pair"), 100), p, 1, Options{Clients: 3}); made != 2 {
-		t.Errorf("%d clients were made of a scenario that keeps its own, want 2", made)
+	w = &watcher{}
+	if play(t, shortened(scenario(t, "pair"), 100), w.policy(), 1, Options{Clients: 3}); w.made != 2 {
+		t.Errorf("%d clients were made of a scenario that keeps its own, want 2", w.made)
 	}
 }
 

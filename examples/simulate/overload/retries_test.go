@@ -64,25 +64,16 @@ func TestRetryRules(t *testing.T) {
 	}
 }
 
-// priorities is a client that rejects nothing and records the priorities.
-type priorities struct{ asked []throttle.Priority }
-
-func (c *priorities) Admit(p throttle.Priority) (Token, bool) {
-	c.asked = append(c.asked, p)
-	return Token{}, true
-}
-
-func (*priorities) End(Token, throttle.Outcome) {}
-
 func TestBudgetRetriesOnePriorityLower(t *testing.T) {
 	for first, want := range map[throttle.Priority]throttle.Priority{throttle.High: throttle.Important, throttle.Low: throttle.Low} {
-		c := &priorities{}
+		w := &watcher{}
 		s := steady(4*time.Second, Tiers{})
 		s.Cases[0].Phases[0].Load[first], s.Cases[0].Phases[0].Capacity, s.Capacity, s.Clients = 1, 0, 1, 1
-		p := Policy{Name: "recorder", Retry: "budget", New: func(Env) (Client, error) { return c, nil }}
+		p := w.policy()
+		p.Retry = "budget"
 		f := play(t, s, p, 1, Options{}).Figures
-		if len(c.asked) < 3 || c.asked[0] != first || c.asked[1] != want || c.asked[2] != want {
-			t.Errorf("%v: got %v", first, c.asked)
+		if got := w.priorities; len(got) < 3 || got[0] != first || got[1] != want || got[2] != want {
+			t.Errorf("%v: got %v", first, got)
 		}
 		if f.Succeeded != 0 || f.Attempts <= 1 {
 			t.Errorf("%v: got %v attempts, %v succeeded", first, f.Attempts, f.Succeeded)

@@ -74,9 +74,11 @@ func near(a, b float64) bool {
 
 // watcher is a policy that admits everything and records the calls.
 type watcher struct {
-	env   Env
-	asked []time.Time
-	ended []ending
+	env        Env
+	made       int // clients
+	asked      []time.Time
+	priorities []throttle.Priority // of the calls asked
+	ended      []ending
 }
 
 // ending is how a call ended, and when.
@@ -90,12 +92,13 @@ type ending struct {
 func (w *watcher) policy() Policy {
 	return Policy{Name: "watcher", New: func(e Env) (Client, error) {
 		w.env = e
+		w.made++
 		return w, nil
 	}}
 }
 
-func (w *watcher) Admit(throttle.Priority) (Token, bool) {
-	w.asked = append(w.asked, w.env.Now())
+func (w *watcher) Admit(p throttle.Priority) (Token, bool) {
+	w.asked, w.priorities = append(w.asked, w.env.Now()), append(w.priorities, p)
 	return Token{Promise: len(w.asked) - 1}, true
 }
 
