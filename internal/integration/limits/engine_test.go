@@ -36,11 +36,15 @@ func dialects(name string) (sqlstore.Dialect, string) {
 	return sqlstore.SQLite, "sqlite"
 }
 
-// open returns a store whose calls have a timeout, or 0 for the defaults. SQLite ignores the context while it waits for a lock,
-// so it gets the timeout as a setting too.
+// open returns a store whose calls have a timeout, or 0 for the defaults. The client of Redis gets longer ones. SQLite ignores the
+// context while it waits for a lock, so it gets the timeout as a setting too.
 func (e engine) open(name string, timeout time.Duration) (store.Store, func(), error) {
 	if e.Name == "redis" {
-		client := e.redisClient(timeout)
+		o := redisstore.Options(e.Address)
+		if timeout != 0 {
+			o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
+		}
+		client := redis.NewUniversalClient(o)
 		store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
 		return store, func() { _ = client.Close() }, err
 	}
@@ -51,15 +55,6 @@ func (e engine) open(name string, timeout time.Duration) (store.Store, func(), e
 	dialect, _ := dialects(e.Name)
 	store, err := sqlstore.NewBucket(db, dialect, sqlstore.BucketConfig{Name: name})
 	return store, func() { _ = db.Close() }, err
-}
-
-// redisClient returns a client with longer timeouts than the context of a call, unless that is 0.
-func (e engine) redisClient(timeout time.Duration) redis.UniversalClient {
-	o := redisstore.Options(e.Address)
-	if timeout != 0 {
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
-	}
-	return redis.NewUniversalClient(o)
 }
 
 func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
@@ -93,19 +88,4 @@ func (e engine) prepare(ctx context.Context) error {
 		return s.CreateSchema(ctx)
 	}
 	return nil
-}
-
-func (e engine) flush(ctx context.Context) error {
-	if e.Name == "redis" {
-		client := e.redisClient(longTimeout)
-		defer client.Close()
-		return client.FlushAll(ctx).Err()
-	}
-	db, err := e.openSQL(longTimeout)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, "DELETE FROM spillway_bucket")
-	return err
 }

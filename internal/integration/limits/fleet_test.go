@@ -1,8 +1,10 @@
 package limits
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -35,12 +37,7 @@ type job struct {
 // anyKey means that each request has a new bucket.
 const anyKey = -1
 
-func (j job) callers() int {
-	if j.Callers > 0 {
-		return j.Callers
-	}
-	return callers
-}
+func (j job) callers() int { return cmp.Or(j.Callers, callers) }
 
 // key returns the bucket of a caller's next request.
 func (j job) key(who int) string {
@@ -55,7 +52,6 @@ func (j job) key(who int) string {
 
 // order has the settings of an agent.
 type order struct {
-	Agent    string
 	Engine   engine
 	Bucket   string // name of the store
 	Log      string // file with the answers that it got
@@ -114,7 +110,7 @@ func must(t *testing.T, err error) {
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
 	order := f.order
-	order.Agent, order.Log = name, f.log(name)
+	order.Log = f.log(name)
 	text := throttle.Must(json.Marshal(order))
 	f.agents[name] = program.Start(t, os.Args[0], asAgent, string(text))
 }
@@ -129,14 +125,7 @@ func (f *fleet) kill(t *testing.T, name string) {
 	f.lost = append(f.lost, name)
 }
 
-func (f *fleet) names() []string {
-	var names []string
-	for name := range f.agents {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (f *fleet) names() []string { return slices.Sorted(maps.Keys(f.agents)) }
 
 // awaitLine waits until an agent prints a word as a line.
 func (f *fleet) awaitLine(t *testing.T, name, word string) {

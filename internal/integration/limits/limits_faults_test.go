@@ -89,23 +89,6 @@ func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	}
 }
 
-// grantedTwice returns how many tokens may be granted twice if a bucket is lost while statements wait
-// for its row. The time of such a statement is its beginning, so the bucket is full for it from then on.
-// A Redis script does not wait.
-func (f *fleet) grantedTwice(t *testing.T, j job, from, to int64) int64 {
-	t.Helper()
-	if f.Engine.Name == "redis" {
-		return 0
-	}
-	longest := int64(0)
-	for _, d := range f.all(t, j.Name, byStore) {
-		if d.Asked <= to && d.Answered >= from && granted(d) {
-			longest = max(longest, d.Answered-d.Asked)
-		}
-	}
-	return longest/int64(j.Limit.Interval()) + 1
-}
-
 // givenBack returns how many tokens were returned to the store, or may have been.
 func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
 	t.Helper()
@@ -134,15 +117,6 @@ func (f *fleet) checkShare(t *testing.T, j job, from, to int64) {
 	}
 }
 
-// flushed checks that lost buckets are full again, once.
-func flushed(t *testing.T, e engine) {
-	f := newFleet(t, e, "flushed", contested(e)[:2]...)
-	f.awaitBudget(t, 0.6)
-	from := time.Now()
-	must(t, e.flush(t.Context()))
-	f.checkLoss(t, from, 1)
-}
-
 // checkLoss checks a fleet whose buckets may have been lost since from.
 func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	t.Helper()
@@ -158,7 +132,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	})
 	f.stop(t)
 	for _, j := range f.Jobs {
-		f.checkStore(t, j, lost*(j.Limit.Capacity+f.grantedTwice(t, j, from.UnixNano(), to.UnixNano())))
+		f.checkStore(t, j, lost*j.Limit.Capacity)
 		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
 		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
 		after := h.asked(to.UnixNano())
@@ -178,7 +152,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 
 // killed checks that a server that is gone for a while loses buckets at most as often as lost says.
 func killed(t *testing.T, e engine, lost int64, restart func()) {
-	jobs := contested(e)[:2]
+	jobs := contested(e)
 	for i := range jobs {
 		jobs[i].Timeout = time.Second
 	}
