@@ -197,7 +197,7 @@ func (v *vocabulary) checkSeries(series string) []string {
 			wrong = append(wrong, fmt.Sprintf("%s has no label %s", metric, l.Name))
 		}
 		names = append(names, l.Name)
-		wrong = append(wrong, checkValues(labels.MustNewMatcher(labels.MatchEqual, l.Name, l.Value))...)
+		wrong = append(wrong, v.checkValues(labels.MustNewMatcher(labels.MatchEqual, l.Name, l.Value))...)
 	})
 	if forms := v.forms[metric]; len(forms) > 0 && !forms[form(names)] {
 		wrong = append(wrong, fmt.Sprintf("no series of %s has just the labels %s", metric, form(names)))

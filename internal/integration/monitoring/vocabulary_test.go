@@ -24,6 +24,7 @@ import (
 type vocabulary struct {
 	labels map[string]set
 	forms  map[string]set // every combination of labels that a series of the metric has; none for what rules make
+	words  map[string]set // the values of labels that are of a closed set
 }
 
 // libraryVocabulary returns the metrics of an instance that has used every feature, the series that the
@@ -34,7 +35,7 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	for range 10 {
 		i.doEverything(t, t.Context())
 	}
-	v := &vocabulary{labels: map[string]set{"up": {}}, forms: map[string]set{}}
+	v := &vocabulary{labels: map[string]set{"up": {}}, forms: map[string]set{}, words: closedWords()}
 	v.learn(t, i.registry)
 	v.add("spillway_objective", []string{"objective", "service"}) // of a rules file
 	for _, of := range v.labels {                                 // a scrape adds these, the last three where there are some
@@ -45,7 +46,9 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	}
 	v.labels["ALERTS"] = setOf("alertname", "alertstate")
 	_, alerts := readRules(t)
+	v.words["alertname"] = set{}
 	for _, a := range alerts {
+		v.words["alertname"][a.Alert] = true
 		maps.Copy(v.labels["ALERTS"], v.labelsOf(a))
 	}
 	v.labels["ALERTS_FOR_STATE"] = maps.Clone(v.labels["ALERTS"])
@@ -180,7 +183,7 @@ func (v *vocabulary) checkSelector(s *parser.VectorSelector) []string {
 		if !has[m.Name] {
 			wrong = append(wrong, fmt.Sprintf("%s has no label %s", s.Name, m.Name))
 		}
-		wrong = append(wrong, checkValues(m)...)
+		wrong = append(wrong, v.checkValues(m)...)
 	}
 	return wrong
 }
@@ -261,8 +264,8 @@ func closedWords() map[string]set {
 }
 
 // checkValues returns the values in a matcher that the label never has. A missing label has the value "".
-func checkValues(m *labels.Matcher) []string {
-	known, closed := closedWords()[m.Name]
+func (v *vocabulary) checkValues(m *labels.Matcher) []string {
+	known, closed := v.words[m.Name]
 	if !closed {
 		return nil
 	}
@@ -303,6 +306,8 @@ func TestVocabulary(t *testing.T) {
 		`throttle_call_active / on (pod) throttle_window_requests`:          "no label pod in throttle_call_active",
 		`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`:              "no label throttle_cause in sum",
 		`ALERTS{alertstate="resolved"}`:                                     `alertstate is never "resolved"`,
+		`ALERTS{alertname!="ThrottleBackendDwn"}`:                           `alertname is never "ThrottleBackendDwn"`,
+		`ALERTS{alertname=~"Throtle.+"}`:                                    "no word of alertname is like that",
 		`count(ALERTS{alertname=~"Throttle.*"}) or vector(0)`:               "",
 		`up{job=~".+"} == 0 unless on (job, instance) throttle_calls_total`: "",
 		`throttle_call_active * ignoring (pod) throttle_window_requests`:    "no label pod in throttle_call_active",
