@@ -61,7 +61,7 @@ func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
 	dialect, driver := dialects(e.Name)
 	dsn := e.Address
 	if dialect == sqlstore.SQLite {
-		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", cmp.Or(timeout, 50*time.Millisecond).Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
+		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", cmp.Or(timeout, 50*time.Millisecond).Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)"}
 		dsn = "file:" + e.Address + "?" + url.Values{"_pragma": pragmas}.Encode()
 	}
 	db, err := sql.Open(driver, dsn)

@@ -66,12 +66,12 @@ const longTimeout = time.Minute
 
 const processes = 3
 
-// asAgent is the first argument with which the test binary runs as an agent.
-const asAgent = "agent"
+// The first argument with which the test binary runs as an agent, or as a process of a benchmark.
+const asAgent, asCrowd = "agent", "crowd"
 
 // TestMain runs all engines at once.
 func TestMain(m *testing.M) {
-	program.Main(m, 4, map[string]func([]string) error{asAgent: runAgent})
+	program.Main(m, 4, map[string]func([]string) error{asAgent: runAgent, asCrowd: runCrowd})
 }
 
 // fleet is processes that share buckets.

@@ -50,8 +50,9 @@ func someLimit(draw *rand.Rand) bucket.Limit {
 	return l.WithDefaults()
 }
 
-// someLevel is one that the bucket may have, or that it cannot have without a step of the clock. It is of a limit that may differ.
-func someLevel(draw *rand.Rand, l bucket.Limit, now int64) store.Level {
+// someLevel is one that the bucket may have, or that it cannot have without a step of the clock. In a database, its use may be less than
+// none. It is of a limit that may differ.
+func someLevel(draw *rand.Rand, b leveled, l bucket.Limit, now int64) store.Level {
 	switch draw.IntN(4) {
 	case 0:
 		if other := someLimit(draw); other.Validate() == nil {
@@ -68,6 +69,9 @@ func someLevel(draw *rand.Rand, l bucket.Limit, now int64) store.Level {
 		begins := now - now%int64(l.Period)
 		at := []int64{begins, begins, begins, begins - int64(l.Period), begins + int64(l.Period), now + 3*int64(l.Period), math.MaxInt64, 0}
 		used := []int64{0, draw.Int64N(l.Capacity), l.Capacity, l.Capacity - 1, math.MaxInt64, 2*min(l.Capacity, 1e9) + 1}
+		if _, inRedis := b.(redisLevels); !inRedis {
+			used = append(used, -1, -3, math.MinInt64)
+		}
 		v.At, v.Used, v.Period = at[draw.IntN(len(at))], used[draw.IntN(len(used))], int64(l.Period)
 		return v
 	}
@@ -88,7 +92,7 @@ func matchesLevel(t *testing.T, b leveled, seeds int) {
 		}
 		for step := range 6 {
 			if draw.IntN(2) == 0 && step > 0 {
-				b.put(t, key, someLevel(draw, l, b.now(t)))
+				b.put(t, key, someLevel(draw, b, l, b.now(t)))
 			}
 			old, before := b.level(t, key), b.now(t)
 			if draw.IntN(4) == 0 {
@@ -120,43 +124,6 @@ func matchesLevel(t *testing.T, b leveled, seeds int) {
 // matchesLevel does so with a database, which is slower than Redis.
 func (e *engine) matchesLevel(t *testing.T) {
 	matchesLevel(t, e.buckets(t, e.dsn(t), fmt.Sprint("levels ", e.last.Add(1)), "levels_"), short(60, 250))
-}
-
-// neverNegative takes from Fixed buckets with invalid rows, which count as full.
-func (e *engine) neverNegative(t *testing.T) {
-	b := e.buckets(t, e.dsn(t), fmt.Sprint("negative ", e.last.Add(1)), "negative_")
-	for _, used := range []int64{-1, -3, math.MinInt64} {
-		for _, capacity := range []int64{3, math.MaxInt64} {
-			key, l := fmt.Sprint(used, capacity), lasting(capacity, bucket.Fixed)
-			now := b.now(t)
-			b.put(t, key, store.Level{At: now - now%int64(l.Period), Used: used, Period: int64(l.Period), Capacity: capacity})
-			if err := b.Return(t.Context(), key, l, 1); err != nil {
-				t.Errorf("%d used of %d: return: got %v want nil", used, capacity, err)
-			}
-			for i, most := range []int64{2, math.MaxInt64, 1} {
-				want := []int64{2, capacity - 2, 0}[i]
-				d, err := b.Take(t.Context(), store.Request{Key: key, Limit: l, Max: most})
-				if err != nil || d.Granted != want {
-					t.Errorf("%d used of %d: take %d: got %+v, %v want %d granted", used, capacity, most, d, err, want)
-				}
-			}
-		}
-	}
-}
-
-// clockWasSetBack takes from a bucket that is further ahead than its limit can have brought it. It counts as empty, and its row says so, also
-// after a request that is allowed without tokens.
-func (e *engine) clockWasSetBack(t *testing.T) {
-	b := e.buckets(t, e.dsn(t), fmt.Sprint("back ", e.last.Add(1)), "back_")
-	l := bucket.Limit{Capacity: 3, Refill: 3, Period: time.Hour}
-	for _, least := range []int64{0, 1} {
-		key := fmt.Sprint(least)
-		b.put(t, key, store.Level{At: b.now(t) + int64(5*time.Hour), Interval: int64(l.Interval()), Capacity: l.Capacity})
-		d, err := b.Take(t.Context(), store.Request{Key: key, Limit: l, Min: least, Max: 1})
-		if v := b.level(t, key); err != nil || d.Granted != 0 || v.At > b.now(t)+int64(time.Hour) {
-			t.Errorf("at least %d: got %+v, %v and then %+v, want no token, and full within an hour", least, d, err, v)
-		}
-	}
 }
 
 // explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter

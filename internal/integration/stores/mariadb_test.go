@@ -8,20 +8,26 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
+
+// oddSettings are settings of sessions that no store depends on.
+const oddSettings = "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	server := program.MariaDB(t, "Europe/Paris") // where an hour comes twice in October, for sessions without a time zone of their own
 	utc := "time_zone=%27%2B00:00%27"
 	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(utc) })
-	t.Run("conformance", func(t *testing.T) { storetest.Run(t, e.fresh) })
+	t.Run("conformance, in two time zones", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() store.Store {
+			return e.handles(t, server.DSN(""), server.DSN("time_zone=%27%2B12:45%27"))
+		})
+	})
 	t.Run("conformance, with unusual session settings", func(t *testing.T) {
-		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
-		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
-		odd.last.Store(1000)
+		odd := e.with(server.DSN(oddSettings))
 		if testing.Short() {
 			breakerSteps(odd.fresh(t)()).wantWorks(t)
 		} else {
@@ -32,10 +38,6 @@ func TestMariaDB(t *testing.T) {
 	t.Run("a read-only session", func(t *testing.T) {
 		readOnly := e.open(t, server.DSN("tx_read_only=1"))
 		e.readsOnly(t, e.open(t, server.DSN("")), readOnly, sqlstore.BreakerConfig{Name: "ro", Prefix: "ro_"})
-	})
-	t.Run("time zones", func(t *testing.T) {
-		paris, chatham := e.open(t, server.DSN("")), e.open(t, server.DSN("time_zone=%27%2B12:45%27"))
-		e.sharesClock(t, paris, chatham, sqlstore.BreakerConfig{Name: "zones", Prefix: "zones_"})
 	})
 	t.Run("the hour that comes twice", func(t *testing.T) { e.pollsInOctober(t, server, utc) })
 	t.Run("frozen, killed, started again", func(t *testing.T) { e.survivesFaults(t, server) })
@@ -85,9 +87,7 @@ func TestMariaDBBuckets(t *testing.T) {
 	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("") })
 	e.bucketCases(t)
 	t.Run("an odd session", func(t *testing.T) {
-		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
-		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
-		odd.last.Store(1000)
+		odd := e.with(server.DSN(oddSettings))
 		if testing.Short() {
 			odd.matchesLevel(t)
 		} else {

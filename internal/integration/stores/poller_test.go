@@ -3,6 +3,7 @@ package stores_test
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,45 +118,38 @@ func (e *engine) explain(t *testing.T, db *sql.DB, p *sqlstore.Poller, q breaker
 
 // pollsOtherwise tries the other ways to say what a failure is, tables without much in them, and mistakes.
 func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
-	q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: "one", ID: "a"}: 30 * time.Minute}}
-	want := counts(all, q)
-	byExpression := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
-	byExpression.StatusColumn, byExpression.Failed, byExpression.Succeeded = "", nil, nil
-	byExpression.FailedIf = "status IN ('failed', 'timeout') AND (tenant IS NULL OR tenant IS NOT NULL)" // a name that the query itself must not use
-	byExpression.SucceededIf = "status = 'delivered'"
-	got, err := e.poller(db, byExpression).Poll(t.Context(), q)
-	if d := differences(got, want); d != "" || err != nil {
-		t.Errorf("by expression: %v %.1000s", err, d)
+	q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{
+		{Tenant: "one", ID: "a"}: 30 * time.Minute, {ID: "a"}: 30 * time.Minute, {Tenant: "one", ID: "A"}: 30 * time.Minute,
+	}}
+	byExpression := func(c *sqlstore.PollerConfig) {
+		c.StatusColumn, c.Failed, c.Succeeded = "", nil, nil
+		c.FailedIf = "status IN ('failed', 'timeout') AND (tenant IS NULL OR tenant IS NOT NULL)" // a name that the query itself must not use
 	}
-	// Without successes, all that is known and no failure is one.
-	var known []delivery
-	for _, d := range all {
+	known := func(d *delivery) { // without successes, all that is known and no failure is one
 		if d.status == "pending" || d.status == "retry" {
 			d.status = "delivered"
 		}
-		known = append(known, d)
 	}
-	byDefault := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
-	byDefault.Succeeded = nil
-	byExpression.SucceededIf = ""
-	for name, c := range map[string]sqlstore.PollerConfig{"by status": byDefault, "by expression": byExpression} {
-		got, err := e.poller(db, c).Poll(t.Context(), q)
-		if d := differences(got, counts(known, q)); d != "" || err != nil {
-			t.Errorf("%s, without successes: %v %.1000s", name, err, d)
+	for name, c := range map[string]struct {
+		config func(*sqlstore.PollerConfig)
+		counts func(*delivery)
+	}{
+		"by expression":                    {func(c *sqlstore.PollerConfig) { byExpression(c); c.SucceededIf = "status = 'delivered'" }, func(*delivery) {}},
+		"by expression, without successes": {byExpression, known},
+		"by status, without successes":     {func(c *sqlstore.PollerConfig) { c.Succeeded = nil }, known},
+		"without tenants and reporters": {
+			func(c *sqlstore.PollerConfig) { c.TenantColumn, c.ReporterColumn = "", "" }, func(d *delivery) { d.tenant, d.agent = nil, nil },
+		},
+	} {
+		config, counted := pollerConfig("deliveries", sqlstore.TimeUnixMicros), slices.Clone(all)
+		c.config(&config)
+		for i := range counted {
+			c.counts(&counted[i])
 		}
-	}
-	// Without tenants and reporters.
-	var plain []delivery
-	for _, d := range all {
-		d.tenant, d.agent = nil, nil
-		plain = append(plain, d)
-	}
-	noTenant := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
-	noTenant.TenantColumn, noTenant.ReporterColumn = "", ""
-	q.Since = map[breaker.Key]time.Duration{{ID: "a"}: 30 * time.Minute, {Tenant: "one", ID: "A"}: 30 * time.Minute}
-	got, err = e.poller(db, noTenant).Poll(t.Context(), q)
-	if d := differences(got, counts(plain, q)); d != "" || err != nil {
-		t.Errorf("without tenants: %v %.1000s", err, d)
+		got, err := e.poller(db, config).Poll(t.Context(), q)
+		if d := differences(got, counts(counted, q)); d != "" || err != nil {
+			t.Errorf("%s: %v %.1000s", name, err, d)
+		}
 	}
 	e.deliveries(t, db, "no_deliveries", time.Now(), nil)
 	if got, err := e.poller(db, pollerConfig("no_deliveries", sqlstore.TimeUnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {

@@ -3,9 +3,7 @@ package stores_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,14 +22,14 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := program.Postgres(t)
 	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
-	t.Run("conformance, with notifications", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) func() store.Store { return e.watched(t, server.DSN("")) })
+	paris, chatham := server.DSN("timezone=Europe/Paris"), server.DSN("timezone=Pacific/Chatham")
+	t.Run("conformance, with notifications, in two time zones", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() store.Store { return e.watched(t, paris, chatham) })
 	})
 	e.cases(t)
 	t.Run("says what it is asked to", func(t *testing.T) { e.countsStatements(t, server.DSN("")) })
 	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
-		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
-		pooled.last.Store(1000)
+		pooled := e.with(server.DSN("default_query_exec_mode=simple_protocol"))
 		if testing.Short() {
 			breakerSteps(pooled.fresh(t)()).wantWorks(t)
 		} else {
@@ -51,13 +49,11 @@ func TestPostgres(t *testing.T) {
 		e.readsOnly(t, e.open(t, server.DSN("")), readOnly, sqlstore.BreakerConfig{Name: "ro", Prefix: "ro_"})
 	})
 	t.Run("time zones", func(t *testing.T) {
-		paris, chatham := e.open(t, server.DSN("timezone=Europe/Paris")), e.open(t, server.DSN("timezone=Pacific/Chatham"))
-		e.sharesClock(t, paris, chatham, sqlstore.BreakerConfig{Name: "zones", Prefix: "zones_"})
 		all := someDeliveries(1000)
-		e.deliveries(t, chatham, "zone_deliveries", time.Now(), all)
+		e.deliveries(t, e.open(t, chatham), "zone_deliveries", time.Now(), all)
 		q := breaker.PollQuery{Window: 330 * time.Minute}
 		for at := range timeColumns {
-			got, err := e.poller(paris, pollerConfig("zone_deliveries", at)).Poll(t.Context(), q)
+			got, err := e.poller(e.open(t, paris), pollerConfig("zone_deliveries", at)).Poll(t.Context(), q)
 			if d := differences(got, counts(all, q)); d != "" || err != nil {
 				t.Errorf("%v: %v %.500s", at, err, d)
 			}
@@ -94,37 +90,26 @@ func listen(dsn, channel string) func(ctx context.Context, changed func()) error
 	}
 }
 
-func (e *engine) watched(t *testing.T, dsn string) func() store.Store {
+func (e *engine) watched(t *testing.T, dsns ...string) func() store.Store {
 	name := fmt.Sprint("watched ", e.last.Add(1))
 	return func() store.Store {
+		dsn := dsns[e.last.Add(1)%int64(len(dsns))]
 		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, NotifyChannel: "spillway"})
 		return throttle.Must(sqlstore.Watch(b, listen(dsn, "spillway")))
 	}
 }
 
-// journal records the statements that are sent to PostgreSQL.
-type sqlJournal struct {
-	mu   sync.Mutex
-	said []string
-}
+// sqlJournal records the first words of the statements that one goroutine sends to PostgreSQL.
+type sqlJournal struct{ said []string }
 
 func (j *sqlJournal) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	words := strings.Fields(data.SQL)
-	j.said = append(j.said, strings.ToUpper(words[0]))
+	if word := strings.ToUpper(strings.Fields(data.SQL)[0]); word != "--" {
+		j.said = append(j.said, word)
+	}
 	return ctx
 }
 
 func (j *sqlJournal) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-func (j *sqlJournal) take() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	said := strings.Join(slices.DeleteFunc(j.said, func(s string) bool { return s == "--" }), " ")
-	j.said = nil
-	return said
-}
 
 func (e *engine) countsStatements(t *testing.T, dsn string) {
 	config := throttle.Must(pgx.ParseConfig(dsn))
@@ -147,7 +132,6 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 	if err := apply(store.Batch{Term: 1, Changes: changes[:1]}); err != nil { // the first one makes the shard
 		t.Fatal(err)
 	}
-	journal.take()
 	for _, c := range []struct {
 		step string
 		do   func() error
@@ -167,8 +151,9 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 		}, "SELECT INSERT"},
 		{"probe of nothing", func() error { _, err := b.Probe(ctx, nil); return err }, ""},
 	} {
+		journal.said = nil
 		err := c.do()
-		if said := journal.take(); err != nil || said != c.want {
+		if said := strings.Join(journal.said, " "); err != nil || said != c.want {
 			t.Errorf("%s: %v, said %s\nwant %s", c.step, err, said, c.want)
 		}
 	}
@@ -180,8 +165,7 @@ func TestPostgresBuckets(t *testing.T) {
 	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
 	e.bucketCases(t)
 	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
-		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
-		pooled.last.Store(1000)
+		pooled := e.with(server.DSN("default_query_exec_mode=simple_protocol"))
 		pooled.matchesLevel(t)
 		if !testing.Short() {
 			pooled.bucketConformance(t)

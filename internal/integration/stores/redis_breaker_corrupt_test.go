@@ -64,6 +64,7 @@ func TestRedisVersion_Large(t *testing.T) {
 // TestRedisLease_Corrupt checks that an invalid lease does not prevent a manager from leading.
 func TestRedisLease_Corrupt(t *testing.T) {
 	const key = "spillway:breaker:{b/lead}:lease"
+	server, _, store := newRedis(t)
 	for name, lease := range map[string][]any{
 		"no fields":       {"x", "y"},
 		"no owner":        {"term", "1", "until", "4000000000000000", "ttl", "60000000"},
@@ -75,14 +76,12 @@ func TestRedisLease_Corrupt(t *testing.T) {
 		"no ttl":          {"owner", "ghost", "term", "1", "until", "4000000000000000"},
 		"ttl is nan":      {"owner", "ghost", "term", "1", "until", "4000000000000000", "ttl", "nan"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			server, _, store := newRedis(t)
-			server.Do(t, append([]any{"HSET", key}, lease...)...)
-			got, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
-			if err != nil || got.Owner != "me" || got.Term < 1e15 || got.Remaining != time.Hour {
-				t.Errorf("Campaign: got %v, error %v want me, for an hour", got, err)
-			}
-		})
+		server.Do(t, "DEL", key)
+		server.Do(t, append([]any{"HSET", key}, lease...)...)
+		got, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
+		if err != nil || got.Owner != "me" || got.Term < 1e15 || got.Remaining != time.Hour {
+			t.Errorf("%s: Campaign: got %v, error %v want me, for an hour", name, got, err)
+		}
 	}
 }
 

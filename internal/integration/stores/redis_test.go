@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,17 +58,11 @@ func redisStore(client redis.UniversalClient, name string) *redisstore.Breaker {
 }
 
 // newRedis returns a server, a client, and a breaker store with the name "b".
-func newRedis(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Breaker) {
+func newRedis(t testing.TB) (*program.RedisServer, redis.UniversalClient, *redisstore.Breaker) {
 	t.Helper()
-	server := program.Redis(t, flags...)
+	server := program.Redis(t)
 	client := redisClient(t, server)
 	return server, client, redisStore(client, "b")
-}
-
-func withinRedis(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 func redisRecord(shard int) store.RecordID {
@@ -105,42 +98,23 @@ func wantRedisRecord(t testing.TB, s store.Store, shard int, data string) {
 	}
 }
 
-// redisTrips counts commands and round trips.
-type redisTrips struct {
-	mu                sync.Mutex
-	commands, batches int
-}
+// redisTrips counts commands and round trips of a client that is used by one goroutine.
+type redisTrips struct{ commands, batches int }
 
 func (c *redisTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (c *redisTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.add(1)
+		c.commands, c.batches = c.commands+1, c.batches+1
 		return next(ctx, cmd)
 	}
 }
 
 func (c *redisTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.add(len(cmds))
+		c.commands, c.batches = c.commands+len(cmds), c.batches+1
 		return next(ctx, cmds)
 	}
-}
-
-func (c *redisTrips) add(commands int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.commands += commands
-	c.batches++
-}
-
-// take returns the counts since its last call.
-func (c *redisTrips) take() (commands, batches int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	commands, batches = c.commands, c.batches
-	c.commands, c.batches = 0, 0
-	return commands, batches
 }
 
 // TestRedis_Frozen checks that every step of both stores ends with its context, also with long timeouts of sockets.

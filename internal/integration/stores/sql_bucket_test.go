@@ -21,8 +21,6 @@ import (
 func (e *engine) bucketCases(t *testing.T) {
 	t.Run("conformance", e.bucketConformance)
 	t.Run("takes as store.Level does", e.matchesLevel)
-	t.Run("use is never negative", e.neverNegative)
-	t.Run("the clock was set back", e.clockWasSetBack)
 	t.Run("full rows are swept", e.sweepsBuckets)
 	t.Run("rows are deleted meanwhile", e.losesBuckets)
 	t.Run("a long wait for a row adds no tokens", e.waitsForRows)

@@ -13,10 +13,14 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
+
+// TestMain runs more tests at once than there are processors: most wait for a server.
+func TestMain(m *testing.M) { program.Main(m, 4, nil) }
 
 // short returns how much a test does: all of it, or less with -short.
 func short(less, all int) int {
@@ -36,6 +40,13 @@ type engine struct {
 
 func newEngine(d sqlstore.Dialect, driver string, dsn func(t testing.TB) string) *engine {
 	return &engine{dialect: d, driver: driver, dsn: dsn, last: new(atomic.Int64)}
+}
+
+// with returns the same database, with other settings of sessions, and other names of breakers.
+func (e *engine) with(dsn string) *engine {
+	other := newEngine(e.dialect, e.driver, func(testing.TB) string { return dsn })
+	other.last.Store(1000)
+	return other
 }
 
 // open returns a pool of connections of its own.
@@ -73,10 +84,15 @@ func (e *engine) store(t testing.TB, db *sql.DB, c sqlstore.BreakerConfig) *sqls
 }
 
 // fresh returns a func that returns handles on new storage, each with its own pool.
-func (e *engine) fresh(t *testing.T) func() store.Store {
-	dsn := e.dsn(t)
+func (e *engine) fresh(t *testing.T) func() store.Store { return e.handles(t, e.dsn(t)) }
+
+// handles does so too. The handles take turns with the settings of sessions.
+func (e *engine) handles(t *testing.T, dsns ...string) func() store.Store {
 	name := fmt.Sprintf("a breaker's 'name' %d \x00\xff;--\"`%%?$1", e.last.Add(1))
-	return func() store.Store { return e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name}) }
+	return func() store.Store {
+		dsn := dsns[e.last.Add(1)%int64(len(dsns))]
+		return e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name})
+	}
 }
 
 // sqliteFile returns how to open a file that any number of processes share.
