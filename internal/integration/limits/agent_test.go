@@ -74,9 +74,9 @@ func (a *agent) open() (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, j := range a.Jobs {
+	for _, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
-			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
+			Name: a.Bucket, Limit: j.Limit, Store: store, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
 			OneByOne: j.OneByOne, Lease: j.Lease,
 		})
 		if err != nil {

@@ -160,7 +160,7 @@ func (f *fleet) run(t *testing.T, d time.Duration) {
 	program.Eventually(t, "all are answered", func() string {
 		for _, name := range f.names() {
 			for _, j := range f.Jobs {
-				if len(f.answers(t, name, j.Name, byCaller).asked(until)) == 0 {
+				if len(f.answers(t, name, j.Name).asked(until)) == 0 {
 					return name + ", " + j.Name
 				}
 			}
@@ -169,22 +169,22 @@ func (f *fleet) run(t *testing.T, d time.Duration) {
 	})
 }
 
-func (f *fleet) answers(t *testing.T, agent, name string, l level) history {
+func (f *fleet) answers(t *testing.T, agent, name string) history {
 	t.Helper()
 	at := uint8(slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == name }))
 	all, err := readJournal(f.log(agent))
 	if err != nil && !os.IsNotExist(err) { // it has just started
 		t.Fatal(err)
 	}
-	return history(all).that(func(d decision) bool { return d.Job == at && d.Level == l })
+	return history(all).that(func(d decision) bool { return d.Job == at })
 }
 
 // all returns the answers that all agents got for a job, also the killed agents.
-func (f *fleet) all(t *testing.T, name string, l level) history {
+func (f *fleet) all(t *testing.T, name string) history {
 	t.Helper()
 	var h history
 	for _, agent := range append(f.names(), f.lost...) {
-		h = append(h, f.answers(t, agent, name, l)...)
+		h = append(h, f.answers(t, agent, name)...)
 	}
 	return h
 }

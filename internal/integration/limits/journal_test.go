@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"context"
 	"encoding/binary"
 	"os"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // outcome is the state of a request.
@@ -22,20 +20,10 @@ const (
 	answered                // answered with a decision
 )
 
-// level is the place where an answer was recorded.
-type level uint8
-
-const (
-	byCaller level = iota // the answer that a caller got
-	byStore               // the answer that the limiter got from the store
-	back                  // what the limiter returned to the store, such as an answer after the timeout
-)
-
 // decision is a request and its answer. Its times are of the clock of the machine, as in the stores. It has a
 // fixed size, for the journal.
 type decision struct {
 	Outcome         outcome
-	Level           level
 	Source          bucket.Source
 	Job             uint8
 	Who             uint16
@@ -84,35 +72,4 @@ func readJournal(name string) ([]decision, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(d decision) bool { return d.Outcome == nothing }), nil
-}
-
-type recorded struct {
-	store.Store
-
-	journal *journal
-	at      uint8
-}
-
-func (s recorded) request(at level, n int64) decision {
-	return decision{Level: at, Job: s.at, Wanted: int32(n)}
-}
-
-func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	end, err := s.journal.begin(s.request(byStore, r.Max))
-	if err != nil {
-		return bucket.Decision{}, err
-	}
-	d, err := s.Store.Take(ctx, r)
-	end(d, err)
-	return d, err
-}
-
-func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	end, err := s.journal.begin(s.request(back, n))
-	if err != nil {
-		return err
-	}
-	err = s.Store.Return(ctx, key, l, n)
-	end(bucket.Decision{}, err)
-	return err
 }

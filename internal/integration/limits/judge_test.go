@@ -114,10 +114,18 @@ func (u use) tooLittle(part float64) string {
 }
 
 // used returns the use of a bucket that began full.
-func (j judge) used(h history) use {
-	budget, until := j.budget(h)
-	u := spent(h, until)
-	u.budget = budget
+func (j judge) used(h history) (u use) {
+	var until int64
+	u.budget, until = j.budget(h)
+	for _, d := range h {
+		switch {
+		case d.Asked > until:
+		case unknown(d):
+			u.perhaps += int64(d.Wanted)
+		case granted(d):
+			u.tokens += int64(d.Granted)
+		}
+	}
 	return u
 }
 
@@ -143,20 +151,6 @@ func (j judge) budget(h history) (budget float64, until int64) {
 	last := finds[len(finds)-1]
 	ran += max(0, last.Asked-begun.Answered-int64(j.tick))
 	return float64(j.limit.Capacity) + float64(ran)/float64(interval), last.Answered
-}
-
-// spent returns the tokens that were granted until then, and those of unknown requests.
-func spent(h history, until int64) (u use) {
-	for _, d := range h {
-		switch {
-		case d.Asked > until:
-		case unknown(d):
-			u.perhaps += int64(d.Wanted)
-		case granted(d):
-			u.tokens += int64(d.Granted)
-		}
-	}
-	return u
 }
 
 // TestJudge_planted gives the judge answers with one token too many, or with tokens that were not used.

@@ -49,7 +49,7 @@ func frozen(t *testing.T, e engine, server freezable) {
 	from := time.Now().UnixNano()
 	program.Eventually(t, "the policy decides", func() string {
 		for _, name := range f.names() {
-			if n := len(f.answers(t, name, j.Name, byCaller).that(within(from, time.Now().UnixNano()))); n < 2*callers {
+			if n := len(f.answers(t, name, j.Name).that(within(from, time.Now().UnixNano()))); n < 2*callers {
 				return fmt.Sprintf("%s has %d answers", name, n)
 			}
 		}
@@ -80,22 +80,10 @@ func within(from, to int64) func(decision) bool {
 // again.
 func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	t.Helper()
-	h := f.all(t, j.Name, byCaller).that(fromStore)
+	h := f.all(t, j.Name).that(fromStore)
 	if fault := f.judge(j).tooMuch(h, lost); fault != "" {
 		t.Errorf("%s: the store granted %s", j.Name, fault)
 	}
-	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost+f.givenBack(t, j)); fault != "" {
-		t.Errorf("%s: the store answered %s", j.Name, fault)
-	}
-}
-
-// givenBack returns how many tokens were returned to the store, or may have been.
-func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
-	t.Helper()
-	for _, d := range f.all(t, j.Name, back) {
-		tokens += int64(d.Wanted)
-	}
-	return tokens
 }
 
 // checkShare checks that each process grants at most its share of the limit, and some of it.
@@ -105,13 +93,13 @@ func (f *fleet) checkShare(t *testing.T, j job, from, to int64) {
 	share.limit.Capacity /= processes
 	share.limit.Period *= processes
 	for _, name := range f.names() {
-		own := f.answers(t, name, j.Name, byCaller).that(func(d decision) bool { return !fromStore(d) })
+		own := f.answers(t, name, j.Name).that(func(d decision) bool { return !fromStore(d) })
 		if fault := share.tooMuch(own, 0); fault != "" {
 			t.Errorf("share: %s granted %s", name, fault)
 		}
 	}
 	f.checkTwice(t, j, 0)
-	h := f.all(t, j.Name, byCaller).that(within(from, to))
+	h := f.all(t, j.Name).that(within(from, to))
 	if n, stored := len(h.that(granted)), len(h.that(fromStore)); n == 0 || n == len(h) || stored > 0 {
 		t.Errorf("share: %d of %d were granted while the store was frozen, %d are of the store", n, len(h), stored)
 	}
@@ -123,7 +111,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	to := time.Now()
 	program.Eventually(t, "enough tokens were available after it", func() string {
 		for _, j := range f.Jobs {
-			after := f.all(t, j.Name, byCaller).asked(to.UnixNano())
+			after := f.all(t, j.Name).asked(to.UnixNano())
 			if u := f.judge(j).used(after); u.budget < 1.4*float64(j.Limit.Capacity) {
 				return fmt.Sprintf("%s: %v", j.Name, u)
 			}
@@ -133,7 +121,7 @@ func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	f.stop(t)
 	for _, j := range f.Jobs {
 		f.checkStore(t, j, lost*j.Limit.Capacity)
-		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
+		judge, h := f.judge(j), f.all(t, j.Name)
 		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
 		after := h.asked(to.UnixNano())
 		for when, h := range map[string]history{"before": before, "after": after} {
@@ -185,7 +173,7 @@ func (f *fleet) checkTwice(t *testing.T, j job, beyond int64) {
 	t.Helper()
 	twice, keys := f.judge(j), map[string]history{}
 	twice.limit.Capacity, twice.limit.Refill = 2*twice.limit.Capacity, 2*twice.limit.Refill
-	for _, d := range f.all(t, j.Name, byCaller) {
+	for _, d := range f.all(t, j.Name) {
 		key := j.key(int(d.Who))
 		keys[key] = append(keys[key], d)
 	}

@@ -110,7 +110,7 @@ func (f *fleet) awaitBudget(t *testing.T, part float64) {
 	t.Helper()
 	program.Eventually(t, "enough tokens were available", func() string {
 		for _, j := range f.Jobs {
-			if u := f.use(t, j); u.budget < part*j.enough() {
+			if u := f.judge(j).used(f.all(t, j.Name)); u.budget < part*j.enough() {
 				return fmt.Sprintf("%s: %v", j.Name, u)
 			}
 		}
@@ -118,30 +118,18 @@ func (f *fleet) awaitBudget(t *testing.T, part float64) {
 	})
 }
 
-// use returns what callers got of the budget that the answers of the store show.
-func (f *fleet) use(t *testing.T, j job) use {
-	t.Helper()
-	budget, until := f.judge(j).budget(f.all(t, j.Name, byStore))
-	u := spent(f.all(t, j.Name, byCaller), until)
-	u.budget = budget
-	return u
-}
-
-// check checks that callers and store kept the limit, and used it. The tokens of leases may be granted later.
+// check checks that callers kept the limit, and used it. The tokens of leases may be granted later.
 func (f *fleet) check(t *testing.T, j job) {
 	t.Helper()
 	ahead, least := processes*j.Lease, 0.99
 	if j.Lease > 0 {
 		least = 0.97
 	}
-	callers := f.all(t, j.Name, byCaller)
+	callers := f.all(t, j.Name)
 	if fault := f.judge(j).tooMuch(callers, ahead); fault != "" {
 		t.Errorf("%s: callers got %s", j.Name, fault)
 	}
-	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), f.givenBack(t, j)); fault != "" {
-		t.Errorf("%s: the store answered %s", j.Name, fault)
-	}
-	u := f.use(t, j)
+	u := f.judge(j).used(callers)
 	if fault := u.tooLittle(least); fault != "" {
 		t.Errorf("%s: got %s, want %.0f %%", j.Name, fault, 100*least)
 	}
@@ -157,7 +145,7 @@ func (f *fleet) check(t *testing.T, j job) {
 func (f *fleet) checkUnfailing(t *testing.T) {
 	t.Helper()
 	for _, j := range f.Jobs {
-		n := len(f.all(t, j.Name, byCaller).that(func(d decision) bool { return d.Outcome == failed || !fromStore(d) }))
+		n := len(f.all(t, j.Name).that(func(d decision) bool { return d.Outcome == failed || !fromStore(d) }))
 		if n > 0 && !f.Engine.Slow {
 			t.Errorf("%s: %d requests of a healthy store failed", j.Name, n)
 		}
@@ -196,7 +184,7 @@ func (f *fleet) idle(t *testing.T, since time.Time, but string) string {
 	t.Helper()
 	for _, name := range f.names() {
 		for _, j := range f.Jobs {
-			n := len(f.answers(t, name, j.Name, byCaller).that(func(d decision) bool {
+			n := len(f.answers(t, name, j.Name).that(func(d decision) bool {
 				return granted(d) && fromStore(d) && d.Asked > since.UnixNano()
 			}))
 			if name != but && n == 0 {
