@@ -18,9 +18,7 @@ import (
 // hostile is a name that would run a script or break the page if it were not escaped.
 const hostile = `<img src=x onerror="document.title='owned'"></b>`
 
-const (
-	live = `document.querySelector("#main:not([hidden])") !== null && document.querySelector("#state").textContent === "live"`
-)
+const live = `document.querySelector("#main:not([hidden])") !== null && document.querySelector("#state").textContent === "live"`
 
 // cutOff returns a script that lists the elements of the page that are wider than their frame. On a
 // telephone the tables of the details may scroll.
@@ -60,24 +58,12 @@ func debug(t *testing.T) (page *statusz.Page, url string) {
 	return page, server.URL + "/any/where"
 }
 
-// withFallbacks creates a throttle whose calls of every priority are shed or rejected, and served
-// by fallbacks.
-func withFallbacks(t *testing.T, page *statusz.Page, name string) {
+// shedding creates a throttle whose backend rejects every call. Fallbacks serve them, if there are some.
+func shedding(t *testing.T, page *statusz.Page, name string, calls int, fallbacks ...throttle.Fallback) {
 	t.Helper()
 	th := throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
-	for i := range 80_000 {
-		_ = th.Do(t.Context(), throttle.Priority(i%throttle.StandardPriorities),
-			func(context.Context) error { return context.DeadlineExceeded },
-			func(context.Context, error, bool) error { return nil })
-	}
-}
-
-// shedding creates a throttle whose backend rejects every call.
-func shedding(t *testing.T, page *statusz.Page, name string) {
-	t.Helper()
-	th := throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
-	for range 2000 {
-		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })
+	for i := range calls {
+		_ = th.Do(t.Context(), throttle.Priority(i%throttle.StandardPriorities), func(context.Context) error { return context.DeadlineExceeded }, fallbacks...)
 	}
 }
 
@@ -87,7 +73,7 @@ func TestStatusz_Throttles(t *testing.T) {
 	p.open(url)
 	p.eventually("an empty page says how to fill it", live+` && document.body.innerText.includes("page.Hooks()")`)
 
-	shedding(t, page, "orders")
+	shedding(t, page, "orders", 8000)
 	p.eventually("a throttle appears by itself", `document.body.innerText.includes("orders")`)
 	p.do("open its details", chromedp.Click(".card .more"))
 	p.eventually("the details show the fault, and no controls",
@@ -161,8 +147,8 @@ func TestStatusz_Changes(t *testing.T) {
 func TestStatusz_Layout(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
-	shedding(t, page, "orders")
-	withFallbacks(t, page, "searches")
+	shedding(t, page, "orders", 8000)
+	shedding(t, page, "searches", 80_000, func(context.Context, error, bool) error { return nil })
 	for _, name := range []string{hostile, strings.Repeat("long", 63), "\u202ertl\x00"} {
 		_ = throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
 	}
@@ -206,7 +192,7 @@ func TestStatusz_Group(t *testing.T) {
 func TestStatusz_Keyboard(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
-	shedding(t, page, "orders")
+	shedding(t, page, "orders", 8000)
 	_ = throttle.Must(throttle.New(throttle.Config{Name: hostile, Hooks: page.Hooks()}))
 	p.open(url + "?q=orders&sort=name")
 	p.eventually("the address says what to look at", live+` && document.querySelectorAll(".card:not([hidden])").length === 1`)

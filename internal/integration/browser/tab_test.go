@@ -62,8 +62,10 @@ func newTab(t *testing.T, width, height int) *tab {
 	t.Cleanup(func() {
 		closeTab()
 		stopBrowser()
-		if problemText := p.problemText(); problemText != "" {
-			t.Errorf("the page complained:\n%s", problemText)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.problems) > 0 {
+			t.Errorf("the page complained:\n%s", strings.Join(p.problems, "\n"))
 		}
 	})
 	return p
@@ -154,12 +156,6 @@ func (p *tab) fitsEverywhere() {
 			p.fits(width)
 		}
 	}
-}
-
-func (p *tab) problemText() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.problems, "\n")
 }
 
 func (p *tab) clearProblems() {
