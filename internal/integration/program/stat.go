@@ -4,44 +4,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"strconv"
 	"testing"
 )
 
-// procStat holds fields of /proc/PID/stat of a process or thread.
-type procStat struct {
-	pid, parent int
-	state       string
-}
-
-// procStats reads the files that match a pattern. It skips processes that have just ended. Without
-// /proc it returns nothing.
-func procStats(pattern string) []procStat {
-	var stats []procStat
+// procStats returns the fields pid, state and parent of the files of a pattern, such as /proc/PID/stat. It skips processes that
+// have just ended. Without /proc it returns nothing.
+func procStats(pattern string) (stats [][]string) {
+	fields := regexp.MustCompile(`(?s)^(\d+) \(.*\) (\S) (\d+) `) // the program's name may contain spaces
 	files, _ := filepath.Glob(pattern)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		var s procStat
-		after := strings.LastIndex(string(text), ")") // of the program's name, which may contain spaces
-		if _, err := fmt.Sscan(string(text), &s.pid); err != nil {
-			continue
-		}
-		if _, err := fmt.Sscan(string(text[after+1:]), &s.state, &s.parent); err == nil {
-			stats = append(stats, s)
+		text, _ := os.ReadFile(file)
+		if found := fields.FindStringSubmatch(string(text)); found != nil {
+			stats = append(stats, found[1:])
 		}
 	}
 	return stats
 }
 
 // children returns the ids of the child processes.
-func children(parent int) []int {
-	var pids []int
+func children(parent int) (pids []int) {
 	for _, s := range procStats("/proc/[0-9]*/stat") {
-		if s.parent == parent {
-			pids = append(pids, s.pid)
+		if pid, err := strconv.Atoi(s[0]); err == nil && s[2] == strconv.Itoa(parent) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -53,8 +39,8 @@ func awaitStop(t testing.TB, pid int) {
 	t.Helper()
 	Eventually(t, "the process has stopped", func() string {
 		for _, s := range procStats(fmt.Sprintf("/proc/%d/task/*/stat", pid)) {
-			if s.state != "T" && s.state != "Z" {
-				return fmt.Sprintf("%+v", s)
+			if s[1] != "T" && s[1] != "Z" {
+				return fmt.Sprint(s)
 			}
 		}
 		return ""

@@ -3,8 +3,11 @@ package stores_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
@@ -79,21 +82,27 @@ func TestRedis_ProbesExpire(t *testing.T) {
 }
 
 // TestRedis_Conformance runs the suites of all stores on a server and on a cluster. Each storage is a
-// name, each handle a client.
+// name, each handle a client. Clients take turns with RESP2 and RESP3.
 func TestRedis_Conformance(t *testing.T) {
 	t.Parallel()
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		var clients atomic.Int64
+		client := func(t *testing.T) redis.UniversalClient {
+			options := redisOptions(servers...)
+			options.Protocol = int(2 + clients.Add(1)%2)
+			return redisClientWith(t, options)
+		}
 		t.Run(kind+", breaker", func(t *testing.T) {
 			storages := 0
 			storetest.Run(t, func(t *testing.T) func() breakerstore.Store {
 				storages++
 				name := fmt.Sprintf("storage {%d}/\x00\xff", storages)
-				return func() breakerstore.Store { return redisStore(redisClient(t, servers...), name) }
+				return func() breakerstore.Store { return redisStore(client(t), name) }
 			})
 		})
 		t.Run(kind+", bucket", func(t *testing.T) {
 			bucketstoretest.Run(t, func(t *testing.T) func() bucketstore.Store {
-				return func() bucketstore.Store { return redisBucket(redisClient(t, servers...), "conforms {\x00\xff}") }
+				return func() bucketstore.Store { return redisBucket(client(t), "conforms {\x00\xff}") }
 			})
 		})
 	}

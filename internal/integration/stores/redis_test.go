@@ -23,11 +23,15 @@ func redisKey(shard int) string { return fmt.Sprintf("spillway:breaker:{b/%d}:sh
 // redisClient returns a client with the documented options.
 func redisClient(t testing.TB, servers ...*program.RedisServer) redis.UniversalClient {
 	t.Helper()
+	return redisClientWith(t, redisOptions(servers...))
+}
+
+func redisOptions(servers ...*program.RedisServer) *redis.UniversalOptions {
 	var addresses []string
 	for _, s := range servers {
 		addresses = append(addresses, s.Address)
 	}
-	return redisClientWith(t, redisstore.Options(addresses...))
+	return redisstore.Options(addresses...)
 }
 
 func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.UniversalClient {
@@ -137,18 +141,4 @@ func TestRedis_Frozen(t *testing.T) {
 	}
 	server.Thaw(t)
 	all.wantWorks(t)
-}
-
-// TestRedis_Protocols uses both stores with RESP2 and RESP3.
-func TestRedis_Protocols(t *testing.T) {
-	server := program.Redis(t)
-	for _, protocol := range []int{2, 3} {
-		options := redisstore.Options(server.Address)
-		options.Protocol = protocol
-		client := redisClientWith(t, options)
-		s := redisStore(client, fmt.Sprint(protocol))
-		breakerSteps(s).wantWorks(t)
-		bucketSteps(redisBucket(client, "b")).wantWorks(t)
-		wantRedisWatched(t, s, func() { writeRedis(t, s, 1, "new") })
-	}
 }

@@ -138,36 +138,13 @@ func (e *engine) bucketConformance(t *testing.T) {
 	}, storetest.ClockResolution(buckets{e: e}.step()))
 }
 
-// bucketFleet runs 3 handles x 64 goroutines, each until its func says false.
-func (e *engine) bucketFleet(t testing.TB, name string, each func(b buckets, draw *rand.Rand) bool) {
-	dsn := e.dsn(t)
-	var all sync.WaitGroup
-	handles := make([]buckets, 3)
-	for h := range handles {
-		handles[h] = e.buckets(t, dsn, name, "fleet_")
-		if e.dialect != sqlstore.SQLite {
-			handles[h].db.SetMaxOpenConns(8)
-			handles[h].db.SetMaxIdleConns(8)
-		}
-	}
-	for h, b := range handles {
-		for g := range 64 {
-			draw := rand.New(rand.NewPCG(uint64(h), uint64(g)))
-			all.Go(func() {
-				for each(b, draw) {
-				}
-			})
-		}
-	}
-	all.Wait()
-}
-
-// losesBuckets deletes rows while others take from them. No call fails: if two statements deadlock, the database rolls
+// losesBuckets deletes rows while 3 handles x 64 goroutines take from them. No call fails: if two statements deadlock, the database rolls
 // one back, and the store retries it.
 func (e *engine) losesBuckets(t *testing.T) {
 	var asked atomic.Int64
+	dsn, name := e.dsn(t), fmt.Sprint("loss ", e.last.Add(1))
 	limits := []bucket.Limit{bucket.PerSecond(5), {Capacity: 5, Refill: 5, Period: time.Millisecond, Algorithm: bucket.Fixed}}
-	e.bucketFleet(t, fmt.Sprint("loss ", e.last.Add(1)), func(b buckets, draw *rand.Rand) bool {
+	step := func(b buckets, draw *rand.Rand) bool {
 		l, key := limits[draw.IntN(2)], fmt.Sprint(draw.IntN(3))
 		var err error
 		switch draw.IntN(16) {
@@ -183,11 +160,11 @@ func (e *engine) losesBuckets(t *testing.T) {
 		case 3:
 			err = b.Return(t.Context(), key, l, 1)
 		case 4, 5, 6, 7:
-			var some []store.Request
+			var all []store.Request
 			for _, n := range draw.Perm(3) {
-				some = append(some, store.Request{Key: fmt.Sprint(n), Limit: limits[draw.IntN(2)], Min: 1, Max: 1 + draw.Int64N(3)})
+				all = append(all, store.Request{Key: fmt.Sprint(n), Limit: limits[draw.IntN(2)], Min: 1, Max: 1 + draw.Int64N(3)})
 			}
-			for _, a := range b.TakeMany(t.Context(), some) {
+			for _, a := range b.TakeMany(t.Context(), all) {
 				err = errors.Join(err, a.Err)
 			}
 		default:
@@ -197,7 +174,23 @@ func (e *engine) losesBuckets(t *testing.T) {
 			t.Error(err)
 		}
 		return err == nil && asked.Add(1) < 1000
-	})
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for h := range 3 {
+		b := e.buckets(t, dsn, name, "fleet_")
+		if e.dialect != sqlstore.SQLite {
+			b.db.SetMaxOpenConns(8)
+			b.db.SetMaxIdleConns(8)
+		}
+		for g := range 64 {
+			draw := rand.New(rand.NewPCG(uint64(h), uint64(g)))
+			all.Go(func() {
+				for step(b, draw) {
+				}
+			})
+		}
+	}
 }
 
 // waitsForRows makes a request wait for a row or the table for more than a second, while another process takes from the
