@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // collectorKeys are the settings of the Collector that the example uses. The modules of the Collector are not needed for a test
@@ -48,44 +50,28 @@ func keysOf(value any, path string) (paths []string) {
 	return paths
 }
 
-type collectorFile struct {
-	kinds   map[string]map[string]any // of components, by name
-	service struct {
-		Extensions []string
-		Pipelines  map[string]map[string][]string
-	}
-}
-
-func readCollector(text []byte) (f collectorFile, err error) {
-	var all map[string]yaml.Node
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		return f, err
-	}
-	f.kinds = map[string]map[string]any{}
-	for name, node := range all {
-		if name == "service" {
-			err = node.Decode(&f.service)
-		} else {
-			components := map[string]any{}
-			err = node.Decode(&components)
-			f.kinds[name] = components
-		}
-		if err != nil {
-			return f, err
+// TestCollector checks that the settings are known, that each component is in a pipeline, and that the events by which it keeps traces are
+// those of otelthrottle.
+func TestCollector(t *testing.T) {
+	text := throttle.Must(os.ReadFile(program.File(t, "dashboards/collector/collector.yaml")))
+	var kinds map[string]map[string]any // of components, by name
+	var file struct {
+		Service struct {
+			Extensions []string
+			Pipelines  map[string]map[string][]string
 		}
 	}
-	return f, nil
-}
-
-// check returns settings that the Collector does not have, and names that no pipeline or component has.
-func (f collectorFile) check() (wrong []string) {
+	if err := errors.Join(yaml.Unmarshal(text, &kinds), yaml.Unmarshal(text, &file)); err != nil {
+		t.Fatal(err)
+	}
+	delete(kinds, "service")
 	used := map[string]bool{}
-	for _, name := range f.service.Extensions {
+	for _, name := range file.Service.Extensions {
 		used["extensions "+name] = true
 	}
-	for signal, p := range f.service.Pipelines {
+	for signal, p := range file.Service.Pipelines {
 		if !slices.Contains([]string{"metrics", "traces", "logs"}, signal) || len(p["receivers"]) == 0 || len(p["exporters"]) == 0 {
-			wrong = append(wrong, "pipeline "+signal+": want metrics, traces or logs, with receivers and exporters")
+			t.Errorf("pipeline %s: want metrics, traces or logs, with receivers and exporters", signal)
 		}
 		for kind, names := range p {
 			for _, name := range names {
@@ -93,35 +79,24 @@ func (f collectorFile) check() (wrong []string) {
 			}
 		}
 	}
-	for kind, components := range f.kinds {
+	for kind, components := range kinds {
 		for name, value := range components {
 			of, _, _ := strings.Cut(name, "/")
 			for _, path := range keysOf(value, kind+"."+of) {
 				if !slices.Contains(strings.Fields(collectorKeys), path) {
-					wrong = append(wrong, "no setting "+path)
+					t.Errorf("there is no setting %s", path)
 				}
 			}
 			if !used[kind+" "+name] {
-				wrong = append(wrong, name+" is in no pipeline")
+				t.Errorf("%s is in no pipeline", name)
 			}
 			delete(used, kind+" "+name)
 		}
 	}
 	for name := range used {
-		wrong = append(wrong, "there is no "+name)
+		t.Errorf("there is no %s", name)
 	}
-	slices.Sort(wrong)
-	return wrong
-}
-
-// TestCollector checks the example, and that the events by which it keeps traces are those of otelthrottle.
-func TestCollector(t *testing.T) {
-	text := must(os.ReadFile(program.File(t, "dashboards/collector/collector.yaml")))
-	f, err := readCollector(text)
-	if wrong := f.check(); err != nil || len(wrong) > 0 {
-		t.Errorf("got error %v and %q", err, wrong)
-	}
-	names := must(os.ReadFile(program.File(t, "otelthrottle/names.go")))
+	names := throttle.Must(os.ReadFile(program.File(t, "otelthrottle/names.go")))
 	events := regexp.MustCompile(`- name == ("[^"]+")`).FindAllSubmatch(text, -1)
 	for _, m := range events {
 		if !strings.Contains(string(names), "= "+string(m[1])) {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // maxMap limits a ConfigMap, in bytes: kubectl apply copies an object into an annotation, which may have 262,144.
@@ -178,6 +179,6 @@ func groupsOf(t *testing.T, text []byte) []map[string]any {
 // ruleFile reads a file of dashboards/rules, with another label in place of cluster.
 func ruleFile(t *testing.T, name, label string) []byte {
 	t.Helper()
-	text := must(os.ReadFile(program.File(t, "dashboards/rules/"+name)))
+	text := throttle.Must(os.ReadFile(program.File(t, "dashboards/rules/"+name)))
 	return regexp.MustCompile(`\bcluster\b`).ReplaceAll(text, []byte(label))
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 type object struct {
@@ -52,14 +53,14 @@ func (all objects) add(t *testing.T, text []byte) {
 // rules returns the text of a file with all groups of rules.
 func (all objects) rules(t *testing.T) []byte {
 	t.Helper()
-	return must(json.Marshal(all["PrometheusRule spillway"].Spec)) // which is YAML
+	return throttle.Must(json.Marshal(all["PrometheusRule spillway"].Spec)) // which is YAML
 }
 
 // chart renders the chart with values, in the namespace monitoring.
 func chart(t *testing.T, values string) objects {
 	t.Helper()
 	rendered := objects{}
-	for _, text := range must(render(t, values)) {
+	for _, text := range throttle.Must(render(t, values)) {
 		rendered.add(t, []byte(text))
 	}
 	return rendered
@@ -69,27 +70,19 @@ func chart(t *testing.T, values string) objects {
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	program.File(t, "dashboards") // which the chart has by a link
-	c := must(loader.Load(program.File(t, "charts/spillway-monitoring")))
-	given := must(chartutil.ReadValues([]byte(values)))
+	c := throttle.Must(loader.Load(program.File(t, "charts/spillway-monitoring")))
+	given := throttle.Must(chartutil.ReadValues([]byte(values)))
 	release := chartutil.ReleaseOptions{Name: "spillway", Namespace: "monitoring", IsInstall: true}
-	all := must(chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities))
+	all := throttle.Must(chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities))
 	return engine.Render(c, all)
 }
 
 // base builds a folder as kubectl kustomize does.
 func base(t *testing.T, folder string) objects {
 	t.Helper()
-	found := must(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder))
-	text := must(found.AsYaml())
+	found := throttle.Must(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder))
+	text := throttle.Must(found.AsYaml())
 	built := objects{}
 	built.add(t, text)
 	return built
-}
-
-// must returns a value that no test can do without.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
