@@ -37,7 +37,7 @@ type Limiter struct {
 	panics  atomic.Uint64 // that did not propagate to a caller
 
 	checked atomic.Bool  // the settings of the store
-	bound   atomic.Int64 // calls at the same time of a store.Bounded; 0 if the store is none
+	bound   atomic.Int64 // calls at the same time of a store.Bounded; 0 if the store is not one
 
 	closed  chan struct{}
 	closing atomic.Bool
