@@ -20,7 +20,7 @@ type timescale int
 
 const (
 	usual      timescale = 60 // a minute is a second
-	minScrape            = 500 * time.Millisecond
+	minScrape            = time.Second
 	minWindow            = 4 * minScrape
 	minWaiting           = time.Millisecond
 )
