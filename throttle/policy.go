@@ -16,9 +16,10 @@ const (
 	// In alert, it shares the calls that the backend accepted in the last seconds among the
 	// priorities, from the highest down. Because few calls are noise, three to six windows of the alert count
 	// too, unless the last window differs by more than chance. It protects high priorities from a backend that
-	// does not know them. It sheds within a second, and recovers in about ten seconds; a client with a few answers
-	// a second takes up to thirty. Rejections that were there before the alert are forgiven. Otherwise the throttle is quiet: it sheds like SRE with a window
-	// of 10 s, and errors of 30 % shed next to nothing.
+	// does not know them. It sheds within a second. With the default Ratio it recovers in about ten seconds; a client
+	// with a few answers a second takes up to thirty. With 1.5 it can take a minute and a half. Rejections that were
+	// there before the alert are forgiven. Otherwise the throttle is quiet: it sheds like SRE with a window of 10 s, and
+	// errors of 30 % shed next to nothing.
 	//
 	// A jump of rejections that may be errors or load begins a trial: fewer calls are sent for seconds. If as
 	// many are rejected as before, they are errors, and forgiven. If nothing worked and then all works

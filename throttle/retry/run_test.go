@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -210,4 +211,11 @@ func TestRun_BadInput(t *testing.T) {
 			t.Errorf("a nil context: got attempt %d want a retry", run.Attempt())
 		}
 	})
+}
+
+func TestDenials_MarshalJSON(t *testing.T) {
+	text, err := json.Marshal(retry.Stats{})
+	if want := `"Denied":{"attempts":0,"budget":0,`; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("got %s, %v want %s", text, err, want)
+	}
 }

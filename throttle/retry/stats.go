@@ -1,7 +1,9 @@
 package retry
 
 import (
+	"encoding/json"
 	"iter"
+	"maps"
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -24,7 +26,8 @@ type Stats struct {
 	_      struct{} // keyed literals only
 }
 
-// Denials counts calls that were not retried, by reason. The zero Denials is empty.
+// Denials counts calls that were not retried, by reason. The zero Denials is empty. Its JSON is an object with a number
+// per reason.
 type Denials struct {
 	calls [numReasons]uint64
 }
@@ -47,6 +50,9 @@ func (d Denials) All() iter.Seq2[Reason, uint64] {
 		}
 	}
 }
+
+// MarshalJSON returns an object with a number per reason.
+func (d Denials) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(d.All())) }
 
 // Sum returns the number of all calls.
 func (d Denials) Sum() uint64 {
