@@ -9,6 +9,8 @@ const (
 	watchTime = 1.0
 	// smoothTime is how long a wait counts meanwhile: the number of others varies, too.
 	smoothTime = 0.1
+	// endOfTurn is the longest turn that Go's scheduler gives, in seconds.
+	endOfTurn = 0.01
 	// keepTime is how fast the floor is forgotten during an overload. Then a trial finds it again.
 	keepTime = 20.0
 	// mostRefusals is the number of calls per second and processor from which refusals alone may keep
@@ -49,7 +51,8 @@ func (b *background) watch(wait, dt float64, r *Reading, most float64) {
 // test looks while nearly all is shed, and reports whether it has found that this does not help.
 func (b *background) test(wait, dt float64, r *Reading) bool {
 	b.begin(true)
-	if 10*r.Open > r.Runnable || b.calls >= mostRefusals*float64(r.Processors) {
+	longTurns := float64(r.Open) * endOfTurn / float64(r.Processors) // others wait so long if they are short
+	if 10*r.Open > r.Runnable || longTurns > wait/2 || b.calls >= mostRefusals*float64(r.Processors) {
 		b.next(math.Inf(1)) // requests that were admitted before, or refusals, keep the processors busy
 		return false
 	}

@@ -13,6 +13,7 @@ var mixOfRig = [...]float64{0.1, 0.2, 0.3, 0.4}
 type rig struct {
 	dice     *rand.Rand
 	service  float64                   // of a request
+	rare     float64                   // of one request in a hundred; 0 for service
 	rate     func(now float64) float64 // requests per second
 	onTick   func(r *rig)              // may be nil
 	spinners int                       // goroutines that never rest
@@ -47,6 +48,7 @@ const (
 	turnOfRig     = 0.01
 	refusalOfRig  = 50e-6
 	periodOfQuota = 0.1
+	rareOfRig     = 0.01
 )
 
 func newRig(seed uint64, service float64, rate func(float64) float64) *rig {
@@ -57,10 +59,14 @@ func always(rate float64) func(float64) float64 { return func(float64) float64 {
 
 // capacity is the number of requests per second that the rig can serve.
 func (r *rig) capacity() float64 {
-	if r.quota > 0 {
-		return r.quota / periodOfQuota / (r.service + refusalOfRig)
+	mean := r.service + refusalOfRig
+	if r.rare > 0 {
+		mean += rareOfRig * (r.rare - r.service)
 	}
-	return 1 / (r.service + refusalOfRig)
+	if r.quota > 0 {
+		return r.quota / periodOfQuota / mean
+	}
+	return 1 / mean
 }
 
 // run plays until a time, and returns what was counted since the last call.
@@ -135,7 +141,11 @@ func (r *rig) pass(d float64) {
 			p++
 		}
 		r.tallies[p].offered++
-		r.queue = append(r.queue, &job{arrived: r.next, queued: r.next, priority: p, left: r.service})
+		j := &job{arrived: r.next, queued: r.next, priority: p, left: r.service}
+		if r.rare > 0 && r.dice.Float64() < rareOfRig {
+			j.left = r.rare
+		}
+		r.queue = append(r.queue, j)
 		r.next += r.pause(r.next)
 	}
 }
