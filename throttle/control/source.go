@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 const (
@@ -23,8 +27,8 @@ const (
 
 // WatchFunc applies the document that read returns, as [Control.Watch] does with a file: now, and each time that it has changed.
 // The name is shown where a file's path would be. Between two reads it waits for every, and up to a tenth more; 0 means 10 s.
-// The context of a read ends after 5 s. A read that fails or panics changes nothing, and is tried again. Its settings have the source
-// throttle.SourceFile.
+// The context of a read ends after 5 s. A read that fails, panics or calls
+// runtime.Goexit changes nothing, and is tried again. Its settings have the source throttle.SourceFile.
 //
 // Use [ReadURL] for a document on a server of HTTP, and a function of a few lines for another store.
 func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duration, read func(context.Context) ([]byte, error)) error {
@@ -42,7 +46,7 @@ func (c *Control) WatchFunc(ctx context.Context, name string, every time.Duratio
 	return c.watch(ctx, &watcher{path: name, from: name, every: every, read: func(ctx context.Context) ([]byte, time.Time, error) {
 		ctx, end := context.WithTimeout(ctx, readTimeout)
 		defer end()
-		data, err := recovered(ctx, read)
+		data, err := remote.Await(context.WithoutCancel(ctx), func(context.Context) ([]byte, error) { return recovered(ctx, read) }, nil)
 		if err != nil {
 			err = fmt.Errorf("control: %s: %w", name, err)
 		}
@@ -99,8 +103,11 @@ func ReadURL(client *http.Client, address string) func(context.Context) ([]byte,
 	}
 }
 
+// numbers are those of streams in errors of HTTP/2.
+var numbers = regexp.MustCompile(`stream ID \d+; |LastStreamID=\d+, `)
+
 // reasonOf returns the reason of a failure without the address, which may have a password or a token, and
-// without the local port, which would make each failure a new one.
+// without the local port, the number of a stream and the present time, which would make each failure a new one.
 func reasonOf(err error) error {
 	if wrong := (*url.Error)(nil); errors.As(err, &wrong) {
 		err = wrong.Err
@@ -115,6 +122,13 @@ func reasonOf(err error) error {
 			copied.Err = before[:strings.LastIndexByte(before, ' ')+1] + after
 		}
 		err = &copied
+	}
+	if wrong := (x509.CertificateInvalidError{}); errors.As(err, &wrong) && wrong.Reason == x509.Expired {
+		wrong.Detail = fmt.Sprintf("want a time from %s to %s", wrong.Cert.NotBefore.Format(time.RFC3339), wrong.Cert.NotAfter.Format(time.RFC3339))
+		err = wrong
+	}
+	if text := err.Error(); numbers.MatchString(text) {
+		err = errors.New(numbers.ReplaceAllString(text, ""))
 	}
 	return fmt.Errorf("GET: %w", err)
 }

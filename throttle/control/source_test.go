@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,6 +109,28 @@ func TestWatchFunc_panics(t *testing.T) {
 	})
 }
 
+// TestWatchFunc_goexit goes on after reads that end their goroutine.
+func TestWatchFunc_goexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t, control.Hooks{})
+		th := newThrottle(t, c, "stock")
+		var reads atomic.Int64
+		err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
+			if reads.Add(1) < 3 {
+				runtime.Goexit()
+			}
+			return []byte(ratio(3)), nil
+		})
+		if s := c.Stats(); err != nil || !s.Watching || !s.Broken {
+			t.Errorf("after the first read: got error %v and %+v want a refusal", err, s)
+		}
+		time.Sleep(2500 * time.Millisecond)
+		if s := c.Stats(); s.Broken || th.Stats().Ratio != 3 {
+			t.Errorf("after a good read: got ratio %v, %+v", th.Stats().Ratio, s)
+		}
+	})
+}
+
 // TestWatchFunc_once reads a document that never changes.
 func TestWatchFunc_once(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -195,6 +220,39 @@ func TestReadURL_sameReasonOfNames(t *testing.T) {
 	_, first := read(t.Context())
 	_, second := read(t.Context())
 	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "lookup config.invalid.") {
+		t.Errorf("got %v and %v want the same", first, second)
+	}
+}
+
+// TestReadURL_sameReasonOfStreams: it is the same over HTTP/2, whose errors have the number of the stream.
+func TestReadURL_sameReasonOfStreams(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	read := control.ReadURL(s.Client(), s.URL)
+	_, first := read(t.Context())
+	_, second := read(t.Context())
+	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "stream error: INTERNAL_ERROR") {
+		t.Errorf("got %v and %v want the same", first, second)
+	}
+}
+
+// TestReadURL_sameReasonOfCertificates: it is the same if the certificate has expired, though its error has the present time.
+func TestReadURL_sameReasonOfCertificates(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	client, ends := s.Client(), s.Certificate().NotAfter
+	client.Transport.(*http.Transport).TLSClientConfig.Time = func() time.Time {
+		ends = ends.Add(time.Second)
+		return ends
+	}
+	read := control.ReadURL(client, s.URL)
+	_, first := read(t.Context())
+	_, second := read(t.Context())
+	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "certificate has expired") {
 		t.Errorf("got %v and %v want the same", first, second)
 	}
 }
