@@ -57,7 +57,7 @@ type Event struct {
 	From, To   State
 	Reason     Reason
 	Trips      int       // consecutive, this one included
-	Generation uint64    // of the circuit: increases with every change except from open to half-open
+	Generation uint64    // of the circuit: increases with every change except from open to half-open; begins again at 1, see [Status]
 	At         time.Time // by the store's clock
 	Failures   float64   // calls that the poll counted
 	Successes  float64

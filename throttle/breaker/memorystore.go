@@ -167,7 +167,7 @@ func (s *MemoryStore) probe(r store.ProbeRequest, now time.Time) store.ProbeGran
 	remaining := time.Duration(p.period+1)*r.Every - since
 	p.until = now.Add(remaining)
 	budget := memoryBudget{r.ID, r.Generation}
-	if last, ok := s.probes[budget]; ok && last.period == p.period {
+	if last, ok := s.probes[budget]; ok && last.period == p.period && now.Before(last.until) { // a removed circuit begins again at generation 1
 		p.used = last.used
 	}
 	granted := max(0, min(r.Want, r.Budget-p.used))

@@ -134,3 +134,20 @@ func TestAProbeIsNotTakenAfterItsTime(t *testing.T) {
 		}
 	})
 }
+
+// TestProbes_secondLife: a circuit whose record was removed opens again in the same generation, and gets its probes at once.
+func TestProbes_secondLife(t *testing.T) {
+	bubble(t, "memory", func(t *testing.T) {
+		s := breaker.NewMemoryStore()
+		for range 3 {
+			time.Sleep(time.Hour)
+			request := store.ProbeRequest{ID: breaker.Key{ID: "a"}.RecordID(), Generation: 1, Since: time.Now(), Every: time.Minute, Budget: 1, Want: 1}
+			for _, want := range []int{1, 0} {
+				grants, err := s.Probe(t.Context(), []store.ProbeRequest{request})
+				if err != nil || grants[0].Granted != want {
+					t.Errorf("got %+v and error %v want %d granted", grants, err, want)
+				}
+			}
+		}
+	})
+}

@@ -87,12 +87,14 @@ func (c ErrorCounts) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Co
 
 // Status is the state of one circuit, as a manager has read it.
 type Status struct {
-	Key        Key
-	State      State
-	Reason     Reason        // of the last change
-	Forced     bool          // set by hand: calls do not change the state
-	Trips      int           // consecutive
-	Generation uint64        // increases with every change except from open to half-open
+	Key    Key
+	State  State
+	Reason Reason // of the last change
+	Forced bool   // set by hand: calls do not change the state
+	Trips  int    // consecutive
+	// Generation increases with every change except from open to half-open. It begins again at 1 if the record of the circuit
+	// was removed: closed for an ObservabilityWindow, without trips, it is as one that never opened.
+	Generation uint64
 	ChangedAt  time.Time     // by the store's clock
 	RetryAfter time.Duration // until an open circuit is half-open
 	Failures   float64       // calls that were polled at the last change
