@@ -189,7 +189,7 @@ func (s *logState) close() {
 
 // check ends the episodes that are over. It runs again later if others are open.
 func (s *logState) check() {
-	s.endEpisodes(hasStopped)
+	unharmed(func() { s.endEpisodes(hasStopped) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
@@ -199,6 +199,13 @@ func (s *logState) check() {
 			return
 		}
 	}
+}
+
+// unharmed calls f on the goroutine of a timer, where nobody else could recover a panic of the logger or of Config.Now: it
+// costs a line, and not the process.
+func unharmed(f func()) {
+	defer func() { _ = recover() }()
+	f()
 }
 
 // endEpisodes ends and logs the open episodes for which stopped returns true.

@@ -358,6 +358,29 @@ func TestLogHooks_panic(t *testing.T) {
 	})
 }
 
+// TestLogHooks_panicOfTimer: nobody could recover a panic in the line that a timer writes. It costs that line only.
+func TestLogHooks_panicOfTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLogged(t, throttle.Config{})
+		var full atomic.Bool
+		l.each = func(context.Context) {
+			if full.Load() {
+				panic("disk full")
+			}
+		}
+		rejectMany(t, l.Throttle, throttle.High, 60)
+		l.shed(t, throttle.High, 1)
+		l.recover(t, throttle.High)
+		full.Store(true)
+		time.Sleep(time.Minute)
+		full.Store(false)
+		l.read()
+		rejectMany(t, l.Throttle, throttle.High, 60000)
+		l.shed(t, throttle.High, 1)
+		equal(t, "lines of the next story", len(l.read()), 1)
+	})
+}
+
 // TestLogHooks_handler may call the throttle, although that call is shed, and gets the context of the call that begins
 // a story, from which it may take the trace's ID.
 func TestLogHooks_handler(t *testing.T) {

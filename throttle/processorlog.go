@@ -79,9 +79,11 @@ func (l *processorLog) logBegin() {
 	}
 	text := fmt.Sprintf("requests wait %s for a processor; %s %s (%s)", shortWait(s.Wait),
 		message(l.shadow, "shedding", "would shed"), percent(s.Share), strings.Join(words, ", "))
-	l.logger.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Duration("wait", s.Wait), slog.Duration("aim", s.Aim),
-		slog.Duration("floor", s.Floor), slog.Int("runnable", s.Runnable), slog.Int("processors", s.Processors),
-		slog.Float64("share", shortened(s.Share)), slog.Group("probability", attrs...))
+	unharmed(func() {
+		l.logger.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Duration("wait", s.Wait), slog.Duration("aim", s.Aim),
+			slog.Duration("floor", s.Floor), slog.Int("runnable", s.Runnable), slog.Int("processors", s.Processors),
+			slog.Float64("share", shortened(s.Share)), slog.Group("probability", attrs...))
+	})
 	time.AfterFunc(logInterval, l.check)
 }
 
@@ -100,12 +102,15 @@ func (l *processorLog) check() {
 		sum += n
 	}
 	l.mu.Unlock()
-	if ended {
+	if !ended {
+		return
+	}
+	unharmed(func() {
 		l.logger.LogAttrs(context.Background(), slog.LevelInfo,
 			message(l.shadow, "process stopped shedding for the wait for a processor", "process would stop shedding for the wait for a processor"),
 			slog.Duration("duration", duration.Round(time.Millisecond)), slog.Uint64("shed", sum), slog.Float64("peak_share", shortened(peak)),
 			slog.Duration("wait", s.Wait), slog.Duration("floor", s.Floor))
-	}
+	})
 }
 
 // percent returns a share in percent. Only exactly 0 and 1 become 0 % and 100 %.

@@ -163,3 +163,22 @@ func TestProcessorLog_logHooks(t *testing.T) {
 		wantSame(t, "lines", strings.Count(text, "\n"), 2)
 	})
 }
+
+type noDisk struct{}
+
+func (noDisk) Write([]byte) (int, error) { panic("disk full") }
+
+// TestProcessorLog_panic: nobody could recover a panic of the logger in a timer. It costs the line only: the episode ends.
+func TestProcessorLog_panic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, th := newProcessorLogged(), Must(New(Config{Name: "shop"}))
+		l.shedLog = newShedLog(slog.New(slog.NewTextHandler(noDisk{}, nil)), func() ProcessorStats { return *l.stats.Load() })
+		l.sheds(1, th, Low, false)
+		time.Sleep(time.Minute)
+		l.processor.mu.Lock()
+		defer l.processor.mu.Unlock()
+		if l.processor.open {
+			t.Error("got an episode without an end")
+		}
+	})
+}
