@@ -103,9 +103,6 @@ func ReadURL(client *http.Client, address string) func(context.Context) ([]byte,
 	}
 }
 
-// numbers are those of streams in errors of HTTP/2.
-var numbers = regexp.MustCompile(`stream ID \d+; |LastStreamID=\d+, `)
-
 // reasonOf returns the reason of a failure without the address, which may have a password or a token, and
 // without the local port, the number of a stream and the present time, which would make each failure a new one.
 func reasonOf(err error) error {
@@ -127,6 +124,7 @@ func reasonOf(err error) error {
 		wrong.Detail = fmt.Sprintf("want a time from %s to %s", wrong.Cert.NotBefore.Format(time.RFC3339), wrong.Cert.NotAfter.Format(time.RFC3339))
 		err = wrong
 	}
+	numbers := regexp.MustCompile(`stream ID \d+; |LastStreamID=\d+, `) // of streams of HTTP/2
 	if text := err.Error(); numbers.MatchString(text) {
 		err = errors.New(numbers.ReplaceAllString(text, ""))
 	}
