@@ -98,7 +98,7 @@ func (b *Bucket) Return(ctx context.Context, key string, _ bucket.Limit, n int64
 	if n <= 0 {
 		return ctx.Err()
 	}
-	_, err := b.exec(ctx, b.sql.giveBack, n, n, b.name, bucketID(key))
+	_, err := b.exec(ctx, sql.Result.RowsAffected, b.sql.giveBack, n, n, b.name, bucketID(key))
 	return stepFailed("return", err)
 }
 
@@ -106,7 +106,7 @@ func (b *Bucket) Return(ctx context.Context, key string, _ bucket.Limit, n int64
 // that moment counts the bucket as full since the request began. It can grant tokens again that
 // came back while it waited.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
-	_, err := b.exec(ctx, b.sql.reset, b.name, bucketID(key))
+	_, err := b.exec(ctx, sql.Result.RowsAffected, b.sql.reset, b.name, bucketID(key))
 	return stepFailed("reset", err)
 }
 
@@ -180,13 +180,14 @@ func retry(ctx context.Context, statements func() error) (err error) {
 	return err
 }
 
-// exec runs a statement that returns no rows, and returns the number of changed rows.
-func (b *Bucket) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+// exec runs a statement that returns no rows, and returns a number of its result: that of the changed rows, or what the
+// statement passes to LAST_INSERT_ID.
+func (b *Bucket) exec(ctx context.Context, number func(sql.Result) (int64, error), query string, args ...any) (int64, error) {
 	return run(ctx, b, func(ctx context.Context, db querier) (int64, error) {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return 0, err
 		}
-		return result.RowsAffected()
+		return number(result)
 	})
 }

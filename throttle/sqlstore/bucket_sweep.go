@@ -86,7 +86,7 @@ func (b *Bucket) deleteFull(ctx context.Context, ids [][]byte) (int64, error) {
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return b.exec(ctx, b.sql.deleteFull.of(len(ids)), args...)
+	return b.exec(ctx, sql.Result.RowsAffected, b.sql.deleteFull.of(len(ids)), args...)
 }
 
 // sweeper runs the sweeps of a store in the background. Requests start them, so there is a

@@ -133,7 +133,7 @@ func (b *Bucket) swap(ctx context.Context, t takeRequest, found bucketstore.Leve
 		return d, true, nil
 	}
 	args := append(levelArgs(next), t.name, t.id)
-	changed, err := b.exec(ctx, b.sql.swap, append(args, levelArgs(found)...)...)
+	changed, err := b.exec(ctx, sql.Result.RowsAffected, b.sql.swap, append(args, levelArgs(found)...)...)
 	return d, changed > 0, err
 }
 
@@ -184,7 +184,8 @@ func (b *Bucket) grant(ctx context.Context, query string, t takeRequest) (level 
 
 // takeMySQL takes by a statement that returns one number: see takeMySQL in bucket_sql.go.
 func (b *Bucket) takeMySQL(ctx context.Context, t takeRequest) (d bucket.Decision, final bool, err error) {
-	result, err := b.lastInsertID(ctx, b.sql.take, t.name, t.id, t.most*t.interval, t.interval, t.Limit.Capacity, t.maxAhead(), t.most, t.burst)
+	result, err := b.exec(ctx, sql.Result.LastInsertId, b.sql.take,
+		t.name, t.id, t.most*t.interval, t.interval, t.Limit.Capacity, t.maxAhead(), t.most, t.burst)
 	if err != nil {
 		return d, false, err
 	}
@@ -215,7 +216,8 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, t takeRequest) (d bucket.De
 		return b.swap(ctx, t, level, now)
 	}
 	start := now - now%period
-	result, err := b.lastInsertID(ctx, b.sql.takeFixed, t.name, t.id, next.At, t.most, period, t.Limit.Capacity, start, t.maxUsed(), start, start)
+	result, err := b.exec(ctx, sql.Result.LastInsertId, b.sql.takeFixed,
+		t.name, t.id, next.At, t.most, period, t.Limit.Capacity, start, t.maxUsed(), start, start)
 	if err != nil || result == 0 {
 		return d, false, err
 	}
@@ -226,17 +228,6 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, t takeRequest) (d bucket.De
 	}
 	_, d = bucketstore.Level{At: next.At, Used: result - 1}.Take(t.Limit, now, t.Min, t.Max)
 	return d, true, nil
-}
-
-// lastInsertID runs a statement, and returns the number that it passes to LAST_INSERT_ID.
-func (b *Bucket) lastInsertID(ctx context.Context, query string, args ...any) (id int64, err error) {
-	return run(ctx, b, func(ctx context.Context, db querier) (int64, error) {
-		result, err := db.ExecContext(ctx, query, args...)
-		if err != nil {
-			return 0, err
-		}
-		return result.LastInsertId()
-	})
 }
 
 func (b *Bucket) level(ctx context.Context, t takeRequest) (level bucketstore.Level, now int64, err error) {
