@@ -122,16 +122,8 @@ func (p *Poller) Poll(ctx context.Context, q breaker.PollQuery) (map[breaker.Key
 	if err != nil {
 		return nil, err
 	}
-	results, err := p.run(ctx, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: poll of table %s: %w", p.config.Table, err)
-	}
-	return results, nil
-}
-
-func (p *Poller) run(ctx context.Context, query string, args []any) (map[breaker.Key]breaker.PollResult, error) {
 	results := map[breaker.Key]breaker.PollResult{}
-	err := eachRow(ctx, p.db, query, args, func(rows *sql.Rows) error {
+	err = eachRow(ctx, p.db, query, args, func(rows *sql.Rows) error {
 		var tenant, id string
 		var failures sql.NullFloat64 // NULL if no delivery has a result
 		var ended, reporters int
@@ -143,7 +135,10 @@ func (p *Poller) run(ctx context.Context, query string, args []any) (map[breaker
 		}
 		return nil
 	})
-	return results, err
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: poll of table %s: %w", p.config.Table, err)
+	}
+	return results, nil
 }
 
 // Query returns the query of Poll, and its parameters. Run it with EXPLAIN to see whether it uses
