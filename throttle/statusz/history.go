@@ -2,6 +2,7 @@ package statusz
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -105,19 +106,10 @@ func (s series) push(v float32, samples int) series {
 		return append(s, v)
 	}
 	recent := s[len(s)-historyLength+1:]
-	if v == 0 && recent.isZero() {
+	if v == 0 && !slices.ContainsFunc(recent, func(v float32) bool { return v != 0 }) {
 		return nil
 	}
 	return append(append(make(series, 0, historyLength+historySlack), recent...), v)
-}
-
-func (s series) isZero() bool {
-	for _, v := range s {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // roundRate rounds a rate to tenths below 1,000 and to integers above. Samples are not exactly one

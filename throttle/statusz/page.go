@@ -68,7 +68,7 @@ func (p *Page) Hooks() throttle.Hooks {
 	if !p.valid() {
 		return throttle.Hooks{}
 	}
-	return throttle.Hooks{Created: p.registry.join, Closed: p.registry.leave}
+	return throttle.Hooks{Created: p.registry.throttles.Join, Closed: p.registry.throttles.Leave}
 }
 
 // Add shows s, such as a breaker, bucket or backoff of package statusz/sources, until remove is

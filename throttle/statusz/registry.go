@@ -55,10 +55,6 @@ func (g *registry) newID() uint64 {
 	return g.ids
 }
 
-func (g *registry) join(t *throttle.Throttle) { g.throttles.Join(t) }
-
-func (g *registry) leave(t *throttle.Throttle) { g.throttles.Leave(t) }
-
 // end removes all throttles and sources. None can be added afterwards.
 func (g *registry) end() {
 	g.throttles.End()

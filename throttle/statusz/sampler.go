@@ -60,8 +60,8 @@ func (e *event) setNext(next *event) {
 }
 
 // newSampler returns a sampler whose first event is empty, so that clients can wait for the next.
-func newSampler(g *registry, p process) *sampler {
-	s := &sampler{registry: g, process: p, rows: map[uint64]*rowState{}}
+func (p *Page) newSampler() *sampler {
+	s := &sampler{registry: &p.registry, process: p.process, stats: p.stats}
 	s.latest.Store(&sample{event: newEvent(0, nil)})
 	return s
 }
@@ -123,36 +123,26 @@ func (s *sampler) sample() {
 func (s *sampler) updateRows(
 	stats []rowStats, processor *throttle.ProcessorStats, docs []throttleDocument, seconds float64, d *delta,
 ) []rowState {
-	rows := make([]rowState, len(stats))
+	rows, current := make([]rowState, len(stats)), make(map[uint64]*rowState, len(stats))
 	for i := range stats {
 		docs[i] = documentOf(&stats[i])
 		docs[i].addProcessor(processor)
-		r, ok := s.rows[docs[i].id]
-		if !ok {
+		r := s.rows[docs[i].id]
+		if r == nil {
 			r = &rowState{id: docs[i].id}
-			s.rows[r.id] = r
 		}
+		current[r.id] = r
 		r.update(&docs[i], seconds)
 		r.appendChanges(&docs[i], d)
 		rows[i] = r.clone()
 	}
-	if len(s.rows) > len(stats) {
-		s.removeRows(rows, d)
-	}
-	return rows
-}
-
-func (s *sampler) removeRows(current []rowState, d *delta) {
-	present := make(map[uint64]bool, len(current))
-	for i := range current {
-		present[current[i].id] = true
-	}
 	for id := range s.rows {
-		if !present[id] {
-			delete(s.rows, id)
+		if current[id] == nil {
 			d.gone = appendID(d.gone, id)
 		}
 	}
+	s.rows = current
+	return rows
 }
 
 // lagsBehind reports whether event number of is more than maxLag events old.

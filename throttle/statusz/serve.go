@@ -150,12 +150,6 @@ func (p *Page) serveJSON(w http.ResponseWriter, r *http.Request) {
 	_ = p.newChunkWriter(w).write(encoded(), late) // the client may have disconnected
 }
 
-func (p *Page) newSampler() *sampler {
-	s := newSampler(&p.registry, p.process)
-	s.stats = p.stats
-	return s
-}
-
 // firstSample returns the latest sample, and waits for the first if there is none yet. It returns
 // nil if the request or the page ends before.
 func (p *Page) firstSample(ctx context.Context, s *sampler) *sample {
