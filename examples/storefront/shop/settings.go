@@ -22,21 +22,15 @@ const (
 	Down
 )
 
-// healths returns the name of each health, and the remaining share of the capacity.
-func healths() []struct {
-	name   string
-	factor float64
-} {
-	return []struct {
-		name   string
-		factor float64
-	}{Up: {"up", 1}, Brownout: {"brownout", 0.25}, Slow: {"slow", 1. / slowdown}, Down: {"down", 0}}
+// remaining returns the share of the capacity that a backend has in this health.
+func (h Health) remaining() float64 {
+	return [...]float64{Up: 1, Brownout: 0.25, Slow: 1. / slowdown, Down: 0}[h]
 }
 
 // String returns "up", "brownout", "slow" or "down".
 func (h Health) String() string {
-	if all := healths(); int(h) < len(all) {
-		return all[h].name
+	if names := [...]string{Up: "up", Brownout: "brownout", Slow: "slow", Down: "down"}; int(h) < len(names) {
+		return names[h]
 	}
 	return fmt.Sprintf("health(%d)", uint8(h))
 }
@@ -123,4 +117,4 @@ func (s Settings) Validate() error {
 func (s Settings) Offered() float64 { return s.Load * s.Capacity }
 
 // Available returns the calls per second that the backend can serve in its current health.
-func (s Settings) Available() float64 { return s.Capacity * healths()[s.Backend].factor }
+func (s Settings) Available() float64 { return s.Capacity * s.Backend.remaining() }

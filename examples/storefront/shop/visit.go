@@ -58,33 +58,16 @@ func (v *visit) count(change func(*KindTotals)) {
 	change(&v.shop.kinds[v.kind.Priority])
 }
 
+// open makes the call, with the priority of its kind.
+//
+// A checkout has the highest priority: the throttle sheds it last. It has no fallback, so a shed
+// checkout returns an error, which errors.Is reports as throttle.ErrShed. A cart is needed for a
+// checkout, and less urgent. Browsing has the priority of most calls.
 func (v *visit) open(ctx context.Context) error {
-	switch v.kind.Priority {
-	case throttle.High:
-		return v.checkout(ctx)
-	case throttle.Important:
-		return v.cart(ctx)
-	case throttle.Medium:
-		return v.browse(ctx)
-	default:
+	if v.kind.Priority == throttle.Low {
 		return v.recommendations(ctx)
 	}
-}
-
-// checkout has the highest priority: the throttle sheds it last. It has no fallback, so a shed
-// checkout returns an error, which errors.Is reports as throttle.ErrShed.
-func (v *visit) checkout(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.High, v.call)
-}
-
-// cart is needed for a checkout, and less urgent.
-func (v *visit) cart(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.Important, v.call)
-}
-
-// browse has the priority of most calls.
-func (v *visit) browse(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.Medium, v.call)
+	return v.shop.Throttle().Do(ctx, v.kind.Priority, v.call)
 }
 
 // recommendations are shed first, because a fallback can replace them: visitors then see the best
