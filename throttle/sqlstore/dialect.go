@@ -74,29 +74,26 @@ func (d Dialect) quote(name string) string {
 
 // words are pairs of a placeholder in a statement, and its text in this dialect.
 func (d Dialect) words() []string {
-	switch d {
-	case PostgreSQL:
-		return []string{
-			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "/", "{as p}", "AS p ",
-			"{owner}", "bytea", "{name}", "bytea", "{key}", "bytea", "{hash}", "bytea", "{data}", "bytea",
-			"{result columns}", bucketResultDDL,
-			"{options}", " WITH (fillfactor = 50)", "{record options}", "", // an update finds space on the page of its row
-		}
-	case MySQL: // has no RETURNING, so a bucket needs no result
-		return []string{
-			"{now}", d.now(), "{greatest}", "GREATEST", "{least}", "LEAST", "{div}", "DIV", "{as p}", "",
-			"{owner}", "VARBINARY(1024)", "{name}", "VARBINARY(255)", "{key}", "VARBINARY(192)", "{hash}", "BINARY(32)",
-			"{data}", "LONGBLOB", "{result columns}", "",
-			"{options}", " ENGINE=InnoDB", "{record options}", " ENGINE=InnoDB",
-		}
-	default: // SQLite, in which a table WITHOUT ROWID is slow with large rows
-		return []string{
-			"{now}", d.now(), "{greatest}", "max", "{least}", "min", "{div}", "/", "{as p}", "AS p ",
-			"{owner}", "BLOB", "{name}", "BLOB", "{key}", "BLOB", "{hash}", "BLOB", "{data}", "BLOB",
-			"{result columns}", bucketResultDDL,
-			"{options}", " WITHOUT ROWID", "{record options}", "",
-		}
+	words := []string{"{now}", d.now()}
+	for _, word := range [][SQLite + 1]string{
+		// placeholder, PostgreSQL, MySQL, SQLite
+		{"{greatest}", "GREATEST", "GREATEST", "max"},
+		{"{least}", "LEAST", "LEAST", "min"},
+		{"{div}", "/", "DIV", "/"},
+		{"{as p}", "AS p ", "", "AS p "},
+		{"{owner}", "bytea", "VARBINARY(1024)", "BLOB"},
+		{"{name}", "bytea", "VARBINARY(255)", "BLOB"},
+		{"{key}", "bytea", "VARBINARY(192)", "BLOB"},
+		{"{hash}", "bytea", "BINARY(32)", "BLOB"},
+		{"{data}", "bytea", "LONGBLOB", "BLOB"},
+		{"{result columns}", bucketResultDDL, "", bucketResultDDL}, // MySQL has no RETURNING, so a bucket needs no result
+		// On PostgreSQL, an update finds space on the page of its row. In SQLite, a table WITHOUT ROWID is slow with large rows.
+		{"{options}", " WITH (fillfactor = 50)", " ENGINE=InnoDB", " WITHOUT ROWID"},
+		{"{record options}", "", " ENGINE=InnoDB", ""},
+	} {
+		words = append(words, word[0], word[d])
 	}
+	return words
 }
 
 // bind numbers the parameters for PostgreSQL. The statements have question marks, as other

@@ -53,19 +53,13 @@ func (t TimeType) validate(e *check.Errors, d Dialect) {
 // can use an index on the column. For that its other side must be constant during the statement,
 // and PostgreSQL's clock_timestamp is not.
 func (t TimeType) since(d Dialect, column, ago string) string {
-	var unit string
 	switch t {
 	case TimeInstant:
 		return t.sinceInstant(d, column, ago)
 	case TimeUTC:
 		return t.sinceUTC(d, column, ago)
-	case TimeUnixSeconds:
-		unit = "1000000"
-	case TimeUnixMillis:
-		unit = "1000"
-	default:
-		unit = "1"
 	}
+	unit := [...]string{TimeUnixSeconds: "1000000", TimeUnixMillis: "1000", TimeUnixMicros: "1"}[t] // in microseconds
 	switch d {
 	case PostgreSQL:
 		return column + " > (CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint) - " + ago + ") / " + unit
