@@ -22,11 +22,7 @@ func DelayOf(err error) time.Duration {
 func (d *Delay) before(n int, asked time.Duration, random float64) time.Duration {
 	longest := d.Initial
 	for range n - 1 {
-		if longest >= d.Longest/2 {
-			longest = d.Longest
-			break
-		}
-		longest *= 2
+		longest = min(2*longest, d.Longest)
 	}
 	return asked + time.Duration(random*float64(longest))
 }
@@ -37,16 +33,15 @@ func (d *Delay) fits(ctx context.Context, delay time.Duration) bool {
 	return !ok || time.Until(deadline) > delay+d.Attempt
 }
 
+// wait reports whether ctx has not ended after a delay.
 func wait(ctx context.Context, delay time.Duration) bool {
-	if delay <= 0 || ctx.Err() != nil {
-		return ctx.Err() == nil
+	if delay > 0 && ctx.Err() == nil {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return ctx.Err() == nil
 }
