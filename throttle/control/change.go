@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -73,7 +74,7 @@ func (c Change) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s", c.Kind, c.Name, c.Result)
 	for _, d := range c.Values {
-		fmt.Fprintf(&b, ", %s %s -> %s", d.Name, orUnknown(d.Old), orUnknown(d.New))
+		fmt.Fprintf(&b, ", %s %s", d.Name, d.step())
 	}
 	fmt.Fprintf(&b, ", source %s", c.Source)
 	if c.By != "" {
@@ -88,29 +89,28 @@ func (c Change) String() string {
 	return b.String()
 }
 
-func orUnknown(value string) string {
-	if value == "" {
-		return "(none yet)"
-	}
-	return value
+// step returns the values before and after.
+func (d Delta) step() string {
+	const none = "(none yet)"
+	return cmp.Or(d.Old, none) + " -> " + cmp.Or(d.New, none)
 }
 
-type value struct{ name, text string }
-
-func values(p any) (all []value) {
+// values returns what a patch sets.
+func values(p any) (all []Setting) {
 	v := reflect.ValueOf(p)
 	for i := range v.NumField() {
 		if f := v.Field(i); !f.IsNil() {
-			all = append(all, value{nameOf(v.Type().Field(i)), fmt.Sprint(f.Elem().Interface())})
+			all = append(all, Setting{Name: nameOf(v.Type().Field(i)), Value: fmt.Sprint(f.Elem().Interface())})
 		}
 	}
 	return all
 }
 
-// valuesOf returns the settings that a patch P can set: the fields of u that have the same names.
-func valuesOf[P any](u any) (all []value) {
+// valuesOf returns the settings of the code that a patch P can set: the fields of u that have the same names.
+func valuesOf[P any](u any) (all []Setting) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[P]()) {
-		all = append(all, value{nameOf(f), fmt.Sprint(reflect.ValueOf(u).FieldByName(f.Name).Interface())})
+		text := fmt.Sprint(reflect.ValueOf(u).FieldByName(f.Name).Interface())
+		all = append(all, Setting{Name: nameOf(f), Value: text, Code: text})
 	}
 	return all
 }

@@ -103,10 +103,8 @@ func refusal[T tuned.Tuning[T, P], P patch, L line[P]](u T, lines []sourced[L], 
 }
 
 func (k *kind[M, T, P, L]) merge(into, lines *Document) error {
-	all, open := maps.Clone(*k.lines(into)), k.open()
-	if all == nil {
-		all = map[string]L{}
-	}
+	all, open := map[string]L{}, k.open()
+	maps.Copy(all, *k.lines(into))
 	var errs []error
 	var none L
 	for _, name := range slices.Sorted(maps.Keys(*k.lines(lines))) {
@@ -129,10 +127,8 @@ func (k *kind[M, T, P, L]) expire(d *Document, now time.Time) {
 
 func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source) (changes []Change) {
 	from, to := *k.lines(&before.layers[source]), *k.lines(&after.layers[source])
-	names := maps.Clone(from)
-	if names == nil {
-		names = map[string]L{}
-	}
+	names := map[string]L{}
+	maps.Copy(names, from)
 	maps.Copy(names, to)
 	open := k.open()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -161,18 +157,16 @@ func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source)
 func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []Setting) {
 	if len(members) > 0 {
 		_, code := members[0].Tuning()
-		for _, v := range valuesOf[P](code) {
-			all = append(all, Setting{Name: v.name, Value: v.text, Code: v.text})
-		}
+		all = valuesOf[P](code)
 	}
 	for _, l := range k.linesOf(s, name) {
 		for _, v := range values(l.line.patch()) {
-			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.name })
+			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.Name })
 			if i < 0 {
-				i, all = len(all), append(all, Setting{Name: v.name})
+				i, all = len(all), append(all, Setting{Name: v.Name})
 			}
 			t := l.line.terms()
-			all[i].Value, all[i].Source, all[i].By, all[i].Reason, all[i].Until = v.text, l.source, t.By, t.Reason, t.Until
+			all[i].Value, all[i].Source, all[i].By, all[i].Reason, all[i].Until = v.Value, l.source, t.By, t.Reason, t.Until
 		}
 	}
 	return all
