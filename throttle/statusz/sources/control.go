@@ -15,10 +15,7 @@ import (
 func Control(c *control.Control) statusz.Source {
 	return statusz.SourceFunc(func() statusz.Status {
 		stats, status := c.Stats(), c.Status()
-		s := statusz.Status{Kind: "control", Name: status.File.Path, State: "settings of the code"}
-		if s.Name == "" {
-			s.Name = "without a file"
-		}
+		s := statusz.Status{Kind: "control", Name: cmp.Or(status.File.Path, "without a file"), State: "settings of the code"}
 		all := 0
 		for source, n := range stats.Overrides {
 			if source := throttle.Source(source); source != throttle.SourceCode {
