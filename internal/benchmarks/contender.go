@@ -120,9 +120,11 @@ func (c *contender) measureMany() {
 	all.Wait()
 	took, n := time.Since(begun).Seconds(), float64(asked.Load())
 	c.rates = append(c.rates, n/took)
+	sent := n
 	if c.calls != nil {
-		c.callRates = append(c.callRates, float64(c.storeCalls()-calls)/took)
+		sent = float64(c.storeCalls() - calls)
 	}
+	c.callRates = append(c.callRates, sent/took)
 	c.cost = append(c.cost, (processorTime()-cost).Seconds()*1e6/n)
 	c.asked += asked.Load()
 	c.granted += granted.Load()

@@ -21,10 +21,10 @@ func floors() []*subject {
 	ctx := context.Background()
 	f := &floor{base: time.Now()}
 	return []*subject{
-		{group: "floors", name: floorBare, op: func() error { return noop(ctx) }, pair: true},
-		{group: "floors", name: floorClock, op: func() error { f.now = time.Since(f.base); return nil }},
-		{group: "floors", name: floorS, op: func() error { return f.do(ctx, noop) }, pair: true},
-		{group: "floors", name: floorS2, op: func() error { return f.do2(ctx, noop) }, pair: true},
+		{name: floorBare, op: func() error { return noop(ctx) }, pair: true},
+		{name: floorClock, op: func() error { f.now = time.Since(f.base); return nil }},
+		{name: floorS, op: func() error { return f.do(ctx, noop) }, pair: true},
+		{name: floorS2, op: func() error { return f.do2(ctx, noop) }, pair: true},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 )
 
 // defaultRounds makes a run of about three minutes, without the stores.
@@ -39,20 +40,9 @@ func run() error {
 	return printTables(os.Stdout, append(report(results), stores(wanted, p)...))
 }
 
-// allSubjects returns the subjects in the order in which they are reported.
-func allSubjects() []*subject {
-	return append(append(floors(), peers()...), ours()...)
-}
-
 // choose returns the subjects whose name matches, and floor S, which is the divisor of the ratios.
 func choose(subjects []*subject, wanted *regexp.Regexp) []*subject {
-	var chosen []*subject
-	for _, s := range subjects {
-		if s.name == floorS || wanted.MatchString(s.name) {
-			chosen = append(chosen, s)
-		}
-	}
-	return chosen
+	return slices.DeleteFunc(subjects, func(s *subject) bool { return s.name != floorS && !wanted.MatchString(s.name) })
 }
 
 // progress shows a text in place of the last one.

@@ -53,12 +53,8 @@ func (c *contender) row() []string {
 	if c.unavailable != "" {
 		return []string{c.name, "not measured: " + c.unavailable, "-", "-", "-", "-", "-", "-"}
 	}
-	callRates := c.callRates
-	if c.calls == nil {
-		callRates = c.rates
-	}
 	return []string{
-		c.name, figure("%.0f", quantile(c.rates, 0.5)), figure("%.0f", quantile(c.rates, 0.9)), figure("%.0f", quantile(callRates, 0.5)),
+		c.name, figure("%.0f", quantile(c.rates, 0.5)), figure("%.0f", quantile(c.rates, 0.9)), figure("%.0f", quantile(c.callRates, 0.5)),
 		figure("%.1f", quantile(c.cost, 0.5)), figure("%.1f", quantile(c.alone, 0.5)), figure("%.1f", quantile(c.alone, 0.99)), percent(c.share()),
 	}
 }

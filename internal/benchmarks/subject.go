@@ -1,5 +1,7 @@
 package main
 
+import "cmp"
+
 // subject is an operation whose cost is measured.
 type subject struct {
 	group string // the table in which it is reported
@@ -28,12 +30,7 @@ func (s *subject) isGood(err error) bool {
 }
 
 // wanted returns the share of operations that must be good.
-func (s *subject) wanted() float64 {
-	if s.least == 0 {
-		return 1
-	}
-	return s.least
-}
+func (s *subject) wanted() float64 { return cmp.Or(s.least, 1) }
 
 func (s *subject) ready() {
 	if s.prepare != nil {

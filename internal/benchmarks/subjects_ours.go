@@ -16,12 +16,15 @@ import (
 
 var errPlain = errors.New("no such product")
 
-// ours returns calls through Spillway, in every state that changes their cost.
-func ours() []*subject {
+// allSubjects returns the subjects in the order in which they are reported. Those after the peers are calls through
+// Spillway, in every state that changes their cost.
+func allSubjects() []*subject {
 	groups := []struct {
 		name     string
 		subjects []*subject
 	}{
+		{"floors", floors()},
+		{"peers", peers()},
 		{"spillway, allowed", allowed()},
 		{"spillway, with hooks", hooked()},
 		{"spillway, shed", shedCalls()},

@@ -25,11 +25,7 @@ var errShed = errors.New("shed")
 func peers() []*subject {
 	logx.Disable()
 	stat.SetReporter(nil)
-	subjects := append(allowedByPeers(), shedByPeers()...)
-	for _, s := range subjects {
-		s.group = "peers"
-	}
-	return subjects
+	return append(allowedByPeers(), shedByPeers()...)
 }
 
 // allowedByPeers returns calls that end well. That of x/time does not learn how they end.
