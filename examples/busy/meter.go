@@ -142,8 +142,7 @@ func (m *meter) read() side {
 	if !m.asked.IsZero() {
 		wait = max(wait, time.Since(m.asked))
 	}
-	ms := milliseconds(wait)
-	s.Wait = &ms
+	s.Wait = new(milliseconds(wait))
 	return s
 }
 
@@ -160,14 +159,12 @@ func summarize(periods []tally) side {
 	all, _ := sum(periods)
 	for kind, ended := range all.ended {
 		if n := ended[good] + ended[shed] + ended[late] + ended[failed]; n > 0 {
-			success := float64(ended[good]) / float64(n)
-			s.Success[kind] = &success
+			s.Success[kind] = new(float64(ended[good]) / float64(n))
 		}
 	}
 	if n := len(all.latencies); n > 0 {
 		slices.Sort(all.latencies)
-		p99 := milliseconds(all.latencies[int(math.Ceil(0.99*float64(n)))-1])
-		s.P99 = &p99
+		s.P99 = new(milliseconds(all.latencies[int(math.Ceil(0.99*float64(n)))-1]))
 	}
 	return s
 }
