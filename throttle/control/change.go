@@ -74,7 +74,7 @@ func (c Change) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s", c.Kind, c.Name, c.Result)
 	for _, d := range c.Values {
-		fmt.Fprintf(&b, ", %s %s", d.Name, d.step())
+		fmt.Fprintf(&b, ", %s %s -> %s", d.Name, orUnknown(d.Old), orUnknown(d.New))
 	}
 	fmt.Fprintf(&b, ", source %s", c.Source)
 	if c.By != "" {
@@ -89,11 +89,7 @@ func (c Change) String() string {
 	return b.String()
 }
 
-// step returns the values before and after.
-func (d Delta) step() string {
-	const none = "(none yet)"
-	return cmp.Or(d.Old, none) + " -> " + cmp.Or(d.New, none)
-}
+func orUnknown(value string) string { return cmp.Or(value, "(none yet)") }
 
 // values returns what a patch sets.
 func values(p any) (all []Setting) {

@@ -92,7 +92,7 @@ func LogHooks(logger *slog.Logger) Hooks {
 func tunedAttrs(e *TunedEvent) []slog.Attr {
 	var values []string
 	for _, d := range e.Values {
-		values = append(values, d.Name+": "+d.step())
+		values = append(values, d.Name+": "+orUnknown(d.Old)+" -> "+orUnknown(d.New))
 	}
 	attrs := []slog.Attr{slog.String(e.Kind, e.Name), slog.String("values", strings.Join(values, ", ")), slog.String("source", e.Source.String())}
 	if e.By != "" {
