@@ -53,8 +53,8 @@ type Change struct {
 	Instances int             `json:"instances"` // throttles of that name now
 	Source    throttle.Source `json:"source"`
 	Result    Result          `json:"result"`
-	Values    []Delta         `json:"values"` // that are different in force now
-	By        string          `json:"by,omitempty"`
+	Values    []Delta         `json:"values"`       // that are different in force now
+	By        string          `json:"by,omitempty"` // who set the line, or who ended it by a request
 	Reason    string          `json:"reason,omitempty"`
 	Until     time.Time       `json:"until,omitzero"`
 

@@ -161,9 +161,10 @@ func (c *Control) replace(ctx context.Context, source throttle.Source, d Documen
 	})
 }
 
-// merge adds lines to the document of a source, and removes those that are nil.
-func (c *Control) merge(ctx context.Context, source throttle.Source, lines Document) (Report, error) {
+// merge adds lines to the document of a source, and removes those that are nil, for the operator by.
+func (c *Control) merge(ctx context.Context, source throttle.Source, lines Document, by string) (Report, error) {
 	return c.change(ctx, source, time.Time{}, func(s *state, now time.Time) error {
+		s.by = by
 		err := c.prepare(&lines, source, now)
 		if len(lines.Services) > 0 {
 			err = errors.Join(err, errServices)

@@ -106,7 +106,7 @@ func (h *handler) apply(w http.ResponseWriter, r *http.Request, who string) (rep
 		}
 		t.By = who
 	}
-	report, err = h.control.merge(r.Context(), throttle.SourceHTTP, d)
+	report, err = h.control.merge(r.Context(), throttle.SourceHTTP, d, who)
 	if errors.Is(err, errClosed) {
 		return report, http.StatusServiceUnavailable, err
 	}

@@ -89,6 +89,28 @@ func TestHandler_changes(t *testing.T) {
 	})
 }
 
+// TestHandler_saysWhoEnded a line: the sender of the request, not the one of the line. A line whose time ends
+// keeps its own.
+func TestHandler_saysWhoEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		c := newControl(t, r.hooks())
+		h := newHandler(t, c, byHeader)
+		newThrottle(t, c, "stock")
+		send(h, "POST", off, nil)
+		send(h, "POST", `{"throttles": {"stock": null}}`, func(r *http.Request) { r.Header.Set("User", "bob") })
+		send(h, "POST", off, nil)
+		time.Sleep(61 * time.Second)
+		tuned, _ := r.take()
+		for i, want := range []string{`applied, mode enforce -> off, source http, by "ana"`, `ended, mode off -> enforce, source http, by "bob"`,
+			`applied, mode enforce -> off, source http, by "ana"`, `ended, mode off -> enforce, source http, by "ana"`} {
+			if len(tuned) != 4 || !strings.Contains(fmt.Sprint(tuned[i]), want) {
+				t.Errorf("change %d: got %q want %q", i, tuned, want)
+			}
+		}
+	})
+}
+
 // TestHandler_isAboveTheFile for each setting that both have.
 func TestHandler_isAboveTheFile(t *testing.T) {
 	c := newControl(t, control.Hooks{})

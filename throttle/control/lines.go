@@ -143,6 +143,9 @@ func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source)
 		}
 		t := is.terms()
 		c.By, c.Reason, c.Until = t.By, t.Reason, t.Until
+		if !has && source == throttle.SourceHTTP && after.by != "" && !t.hasEnded(time.Now()) {
+			c.By = after.by
+		}
 		if has {
 			c.changed = t.Changed
 		}

@@ -15,6 +15,7 @@ const longestTimer = time.Minute
 // state is the lines of all sources. A stored state never changes.
 type state struct {
 	layers [throttle.NumSources]Document // that of throttle.SourceCode is empty
+	by     string                        // whose request made this state, if one did
 }
 
 // change replaces the state, applies it and calls the hooks.
@@ -52,6 +53,7 @@ func (c *Control) store(source throttle.Source, written time.Time, edit func(*st
 	}
 	before, now := c.now.Load(), time.Now()
 	after := *before
+	after.by = ""
 	if err := edit(&after, now); err != nil {
 		return report, err
 	}
