@@ -63,9 +63,9 @@ func run(ctx context.Context, c config, ready func(shop, internal string)) error
 		return err
 	}
 	defer b.close()
-	// It sheds while requests wait for a processor: nothing is to be set for that (Config.ProcessorWait). Set Slow
-	// too if your handlers wait for something else in this process, such as a pool, a lock or a database. These only
-	// wait for the backends, whose throttles have Slow.
+	// It sheds while requests wait for a processor, or in a queue inside the handlers, such as that of a full pool:
+	// nothing is to be set for that (Config.ProcessorWait, Config.Slow). These handlers only wait for the backends,
+	// whose throttles have Slow.
 	th, err := throttle.New(throttle.Config{Name: "shop"})
 	if err != nil {
 		return err
