@@ -250,12 +250,10 @@ func (r *Ring) lose(old int64, row int, n int64, f *Found) {
 	r.lost[old] += n
 }
 
-// endLate returns how many of n calls that are not late any more were booked, if all late calls were. Calls of a row are
-// alike, so it takes one in three.
+// endLate returns how many of n calls that are not late any more were booked: one in three, because calls of a row are alike.
 func (r *Ring) endLate(row int, n int64) (booked int64) {
-	before := r.ended[row]
 	r.ended[row] += n
-	return r.ended[row]/perBooking - before/perBooking
+	return r.ended[row]/perBooking - (r.ended[row]-n)/perBooking
 }
 
 func (r *Ring) oldSlot(slot int64) int64 { return int64(time.Duration(slot) * r.width / r.oldWidth) }
