@@ -37,9 +37,8 @@ func TestApply_changesEachKind(t *testing.T) {
 		if m != mode || b != breaking || n != capacity || d != longest {
 			t.Errorf("%s: got %v %v %v %v want %v %v %v %v", when, m, b, n, d, mode, breaking, capacity, longest)
 		}
-		if got, _ := r.take(); strings.Join(got, "\n") != tuned {
-			t.Errorf("%s: got %s\nwant %s", when, strings.Join(got, "\n"), tuned)
-		}
+		got, _ := r.take()
+		equal(t, when, strings.Join(got, "\n"), tuned)
 	}
 	apply(t, c, five)
 	want("applied", `throttle stock: applied, mode enforce -> off, ratio 2 -> 3, slow 0s -> 200ms, source apply, by "ana", reason "INC-7"
@@ -127,9 +126,7 @@ func TestApply_announced(t *testing.T) {
 	}
 	th := throttle.Must(throttle.New(config))
 	defer th.Close()
-	if mode := th.Stats().Mode; mode != throttle.ModeOff {
-		t.Errorf("got %v want off", mode)
-	}
+	equal(t, "mode", th.Stats().Mode, throttle.ModeOff)
 }
 
 // TestApply_laterMembers get the lines of their name when they are made. A name that had a member is known.
@@ -149,9 +146,7 @@ func TestApply_laterMembers(t *testing.T) {
 		}
 	}
 	g.Close()
-	if report := apply(t, c, `{"throttles": {"hosts": {"mode": "shadow"}}}`); len(report.Missing) != 1 {
-		t.Errorf("a closed name: got %+v", report)
-	}
+	equal(t, "missing, a closed name", len(apply(t, c, `{"throttles": {"hosts": {"mode": "shadow"}}}`).Missing), 1)
 	r.take()
 	// A backoff whose delays begin with a minute cannot end them after a second.
 	apply(t, c, `{"backoffs": {"slow": {"max_interval": "1s", "optional": true}}}`)
@@ -257,9 +252,7 @@ func TestControl_concurrent(t *testing.T) {
 	group.Wait()
 	want := c.Status().Things[0].Settings[1].Value
 	for _, th := range all {
-		if got := fmt.Sprint(th.Stats().Ratio); got != want {
-			t.Errorf("got a ratio of %s want %s", got, want)
-		}
+		equal(t, "ratio", fmt.Sprint(th.Stats().Ratio), want)
 	}
 }
 
@@ -276,9 +269,7 @@ func TestControl_misuse(t *testing.T) {
 			t.Errorf("%s: Watch: got no error", name)
 		}
 	}
-	if w := send(newHandler(t, closed, byHeader), http.MethodPost, off, nil); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("POST after Close: got %d %s", w.Code, w.Body)
-	}
+	equal(t, "status of a POST after Close", send(newHandler(t, closed, byHeader), http.MethodPost, off, nil).Code, http.StatusServiceUnavailable)
 	for name, c := range map[string]*control.Control{"nil": nil, "zero": {}} {
 		if c.ThrottleHooks().Created != nil || len(c.Status().Things) > 0 || c.Close() != nil {
 			t.Errorf("%s: got something", name)
@@ -304,9 +295,7 @@ func TestClose(t *testing.T) {
 		apply(t, c, `{"throttles": {"stock": {"mode": "off", "for": "1m"}}}`)
 		_ = c.Close()
 		time.Sleep(time.Hour)
-		if mode := th.Stats().Mode; mode != throttle.ModeOff {
-			t.Errorf("got %v", mode)
-		}
+		equal(t, "mode", th.Stats().Mode, throttle.ModeOff)
 	})
 }
 
@@ -352,15 +341,11 @@ func TestHooks_wholeDocument(t *testing.T) {
 	tuned := 0
 	c := newControl(t, control.Hooks{Tuned: func(context.Context, control.TunedEvent) {
 		tuned++
-		if a.Stats().Ratio != b.Stats().Ratio+1 {
-			t.Errorf("got ratios %v and %v want those of one document", a.Stats().Ratio, b.Stats().Ratio)
-		}
+		equal(t, "ratio of one document", a.Stats().Ratio, b.Stats().Ratio+1)
 	}})
 	a, b = newThrottle(t, c, "a"), newThrottle(t, c, "b")
 	for ratio := range 50 {
 		apply(t, c, fmt.Sprintf(`{"throttles": {"a": {"ratio": %d}, "b": {"ratio": %d}}}`, ratio+4, ratio+3))
 	}
-	if tuned != 100 {
-		t.Errorf("got %d calls of the hook want one for each line", tuned)
-	}
+	equal(t, "calls of the hook: one for each line", tuned, 100)
 }

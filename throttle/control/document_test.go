@@ -116,9 +116,7 @@ func FuzzDocument(f *testing.F) {
 		newThings(t, c)
 		before := fmt.Sprint(c.Status())
 		if _, err = c.Apply(t.Context(), d); err != nil {
-			if after := fmt.Sprint(c.Status()); after != before {
-				t.Errorf("%v, but it changed %s to %s", err, before, after)
-			}
+			equal(t, "status after "+err.Error(), fmt.Sprint(c.Status()), before)
 			return
 		}
 		text, err := json.Marshal(d)
@@ -156,13 +154,10 @@ func TestDocument_services(t *testing.T) {
 		c := newLabeled(t, map[string]string{"service": tt.service, "cluster": tt.cluster})
 		th := newThrottle(t, c, "stock")
 		apply(t, c, fleet)
-		if s := th.Stats(); fmt.Sprint(s.Ratio, " ", s.Mode) != tt.want {
-			t.Errorf("%s in %s: got %v %v want %s", tt.service, tt.cluster, s.Ratio, s.Mode, tt.want)
-		}
+		inForce := func() string { return fmt.Sprint(th.Stats().Ratio, " ", th.Stats().Mode) }
+		equal(t, tt.service+" in "+tt.cluster, inForce(), tt.want)
 		apply(t, c, "{}")
-		if s := th.Stats(); s.Ratio != 2 || s.Mode != throttle.ModeEnforce {
-			t.Errorf("%s in %s, after it: got %v %v", tt.service, tt.cluster, s.Ratio, s.Mode)
-		}
+		equal(t, tt.service+" in "+tt.cluster+", after it", inForce(), "2 enforce")
 	}
 }
 

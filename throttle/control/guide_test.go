@@ -103,9 +103,7 @@ func TestGuide(t *testing.T) {
 	if all := ctl.Status().Things; all[len(all)-1].Kind != "retry" || all[len(all)-1].Name != "payments" {
 		t.Errorf("by default: got %+v want the retrier that is open at the end", all)
 	}
-	if mode := stock.Stats().Mode; mode != throttle.ModeEnforce {
-		t.Errorf("by file: got %v", mode)
-	}
+	equal(t, "mode by file", stock.Stats().Mode, throttle.ModeEnforce)
 	for who, code := range map[string]int{"ana@example.com": 200, "eve@evil.example": 403} {
 		r := httptest.NewRequest("POST", "/debug/throttle?format=control", strings.NewReader(off))
 		r.Header.Set("Content-Type", "application/json")
@@ -115,7 +113,5 @@ func TestGuide(t *testing.T) {
 			t.Errorf("%s: got %d %s", who, w.Code, w.Body)
 		}
 	}
-	if mode := stock.Stats().Mode; mode != throttle.ModeOff {
-		t.Errorf("by http: got %v", mode)
-	}
+	equal(t, "mode by http", stock.Stats().Mode, throttle.ModeOff)
 }

@@ -67,20 +67,14 @@ func TestHandler_changes(t *testing.T) {
 		if w.Code != 200 || json.Unmarshal(w.Body.Bytes(), &status) != nil || status.Things[0].Settings[0].By != "ana" {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
-		if got := w.Header().Get("Content-Type"); got != "application/json; charset=utf-8" {
-			t.Errorf("got content type %q", got)
-		}
+		equal(t, "content type", w.Header().Get("Content-Type"), "application/json; charset=utf-8")
 		send(h, "POST", `{"throttles": {"stock": {"ratio": 3, "for": "10m", "reason": "INC-8"}}}`, nil)
 		if s := th.Stats(); s.Mode != throttle.ModeEnforce || s.Ratio != 3 {
 			t.Errorf("another line: got %v and %v", s.Mode, s.Ratio)
 		}
 		send(h, "POST", `{"throttles": {"stock": null}}`, nil)
-		if s := th.Stats(); s.Ratio != 2 {
-			t.Errorf("null: got a ratio of %v", s.Ratio)
-		}
-		if w := send(h, "POST", `{"throttles": {"stock": null}}`, nil); w.Code != 200 {
-			t.Errorf("null again: got %d %s", w.Code, w.Body)
-		}
+		equal(t, "ratio after null", th.Stats().Ratio, 2)
+		equal(t, "status of null again", send(h, "POST", `{"throttles": {"stock": null}}`, nil).Code, 200)
 		send(h, "POST", off, nil)
 		time.Sleep(61 * time.Second)
 		if tuned, _ := r.take(); th.Stats().Mode != throttle.ModeEnforce || len(tuned) != 5 {
@@ -149,9 +143,7 @@ func TestHandler_aLineThatDoesNotFit(t *testing.T) {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
 	for initial, want := range map[time.Duration]time.Duration{time.Millisecond: time.Second, time.Minute: time.Hour} {
-		if now := build(initial); now.MaxInterval != want {
-			t.Errorf("%v: got %v want %v", initial, now.MaxInterval, want)
-		}
+		equal(t, "MaxInterval of one that begins with "+initial.String(), build(initial).MaxInterval, want)
 	}
 	for interval, fits := range map[string]bool{"2m": true, "10s": false} { // for the same name
 		_, err := c.Apply(t.Context(), parse(t, `{"backoffs": {"table": {"max_interval": "`+interval+`"}}}`))
@@ -224,9 +216,7 @@ func TestHandler_accepts(t *testing.T) {
 		"own origin":  func(r *http.Request) { r.Header.Set("Origin", "http://10.0.0.7:9464") },
 		"with params": func(r *http.Request) { r.Header.Set("Content-Type", "application/json; charset=utf-8") },
 	} {
-		if w := send(h, "POST", off, change); w.Code != 200 {
-			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
-		}
+		equal(t, name, send(h, "POST", off, change).Code, 200)
 	}
 }
 
@@ -240,9 +230,7 @@ func TestHandler_needsAuthorize(t *testing.T) {
 		}
 	}
 	h := newHandler(t, c, func(*http.Request) (string, error) { return "", nil })
-	if w := send(h, "GET", "", nil); w.Code != 403 {
-		t.Errorf("no name: got %d", w.Code)
-	}
+	equal(t, "no name", send(h, "GET", "", nil).Code, 403)
 	h = newHandler(t, c, func(*http.Request) (string, error) { return strings.Repeat("x", 501), nil })
 	newThrottle(t, c, "stock")
 	if w := send(h, "POST", off, nil); w.Code != 422 || !strings.Contains(w.Body.String(), "by has 501 bytes") {

@@ -27,9 +27,7 @@ func TestLogHooks(t *testing.T) {
 level=INFO msg="throttle is no longer tuned" throttle=stock values="mode: off -> enforce" source=apply by=ana reason=INC-7
 level=ERROR msg="control: change is refused, earlier settings stay" source=http error="control: document, line 1: unexpected EOF (by \"ana\")"
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	equal(t, "log", b.String(), want)
 	if h := control.LogHooks(nil); h.Tuned == nil {
 		t.Error("without a logger: got no hooks")
 	}

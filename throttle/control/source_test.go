@@ -167,9 +167,7 @@ func TestReadURL(t *testing.T) {
 			t.Errorf("got %s and error %v", data, err)
 		}
 	}
-	if strings.Join(asked, ",") != `,"one"` {
-		t.Errorf("got If-None-Match %q want the ETag in the second", asked)
-	}
+	equal(t, "If-None-Match of both", strings.Join(asked, ","), `,"one"`)
 	if _, err := control.ReadURL(nil, "https://ana:sec#ret@example.com")(t.Context()); err == nil || strings.Contains(err.Error(), "sec") {
 		t.Errorf("a password with #: got error %v", err)
 	}

@@ -14,6 +14,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 type recorder struct {
 	mu     sync.Mutex
 	tuned  []control.Change

@@ -130,9 +130,7 @@ func TestWatch_changedAt(t *testing.T) {
 					t.Errorf("%s: got %+v want %v", when, l, times[l.Name])
 				}
 			}
-			if len(last) != len(times) {
-				t.Errorf("%s: got %+v want %d", when, last, len(times))
-			}
+			equal(t, when+": changes", len(last), len(times))
 		}
 		stated := time.Date(1999, 11, 23, 18, 0, 0, 0, time.UTC)
 		const lines = `"a": {"ratio": 3}, "b": {"ratio": 3, "changed": "1999-11-23T18:00:00Z"}, "later": {"ratio": 3}`
@@ -212,9 +210,7 @@ func TestWatch_misuse(t *testing.T) {
 		}
 		cancel()
 		eventually(t, "the end of Watch", func() bool { return !c.Stats().Watching })
-		if err := c.Watch(t.Context(), path); err != nil {
-			t.Errorf("Watch after the end of the first: %v", err)
-		}
+		equal(t, "Watch after the end of the first", c.Watch(t.Context(), path), nil)
 	})
 }
 
