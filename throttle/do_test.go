@@ -6,7 +6,6 @@ import (
 	"io"
 	"reflect"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -107,28 +106,4 @@ func TestANilContextIsTheBackground(t *testing.T) {
 	equal(t, "Admit's context", call.Context(), context.Background())
 	call.Done(nil)
 	wantAdmitted(t, th, throttle.High, 2, throttle.Accepted, throttle.FaultNone)
-}
-
-func TestTheOutcomeIsBookedWhenTheFunctionReturns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told throttle.FinishEvent
-		th := build(t, throttle.Config{Window: time.Minute, Hooks: throttle.Hooks{
-			Finished: func(_ context.Context, e throttle.FinishEvent) { told = e },
-		}})
-		err := th.Do(t.Context(), throttle.High, func(context.Context) error {
-			time.Sleep(5 * time.Minute)
-			equal(t, "requests in the window while the call runs", tier(th, throttle.High).Window.Requests(), 0)
-			return errBusy
-		}, func(_ context.Context, err error, _ bool) error {
-			equal(t, "rejected in the window while the fallback runs", tier(th, throttle.High).Window.Rejected, 1)
-			time.Sleep(time.Second)
-			return err
-		})
-		equal(t, "error", err, errBusy)
-		equal(t, "duration, of the function alone", told.Duration, 5*time.Minute)
-		time.Sleep(50 * time.Second)
-		equal(t, "rejected in the window 51 s after the end", tier(th, throttle.High).Window.Rejected, 1)
-		time.Sleep(10 * time.Second)
-		equal(t, "rejected in the window 61 s after the end", tier(th, throttle.High).Window.Rejected, 0)
-	})
 }
