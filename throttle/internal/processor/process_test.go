@@ -86,9 +86,7 @@ func TestProcess_shadow(t *testing.T) {
 		play(alone, a, at, at)
 		play(both, b, at, at)
 	}
-	if got, want := both.State(), alone.State(); got != want {
-		t.Errorf("with calls of ModeShadow: got %+v want %+v", got, want)
-	}
+	equal(t, "with calls of ModeShadow", both.State(), alone.State())
 	only := newProcess(full)
 	d := only.Demand(20*time.Millisecond, true)
 	play(only, d, tick, time.Second)
@@ -147,7 +145,6 @@ func TestDemand_open(t *testing.T) {
 	equal(t, "after 10 s", d.open(), 1)
 }
 
-// TestProcess_concurrent makes calls and ticks at the same time, and reads the state.
 // TestProcess_lateTimer has a timer that does not come, because its goroutine waits for a processor. While calls
 // wait, the next one of any stripe and priority does the tick.
 func TestProcess_lateTimer(t *testing.T) {
@@ -162,6 +159,7 @@ func TestProcess_lateTimer(t *testing.T) {
 	}
 }
 
+// TestProcess_concurrent makes calls and ticks at the same time, and reads the state.
 func TestProcess_concurrent(t *testing.T) {
 	p := New(full)
 	d := p.Demand(20*time.Millisecond, false)

@@ -20,6 +20,13 @@ const (
 	testFailures = 3
 )
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 var (
 	errStore    = errors.New("store")
 	errConflict = errors.New("conflict")
@@ -67,12 +74,8 @@ func TestGuardPausesAfterFailures(t *testing.T) {
 		}
 		time.Sleep(LongestRest)
 		answer = nil
-		if err := try(); err != nil {
-			t.Errorf("a store that has recovered: %v", err)
-		}
-		if err := try(); err != nil {
-			t.Errorf("a second call: %v", err)
-		}
+		equal(t, "a store that has recovered", try(), nil)
+		equal(t, "a second call", try(), nil)
 	})
 }
 
@@ -90,17 +93,12 @@ func TestGuardAbandonsCalls(t *testing.T) {
 			}
 			time.Sleep(LongestRest)
 		}
-		if calls.Load() != testCalls {
-			t.Errorf("%d calls abandoned, want %d", calls.Load(), testCalls)
-		}
-		if waited := time.Since(begun) - 2*testCalls*LongestRest; waited != testCalls*callTimeout {
-			t.Errorf("waited %v in all, want %v", waited, testCalls*callTimeout)
-		}
+		equal(t, "calls abandoned", calls.Load(), testCalls)
+		equal(t, "time of waiting in all", time.Since(begun)-2*testCalls*LongestRest, testCalls*callTimeout)
 		close(unblock)
 		synctest.Wait()
-		if _, err := Ask(t.Context(), g, func(context.Context) (int, error) { return 0, nil }, nil); err != nil {
-			t.Errorf("after it recovered: %v", err)
-		}
+		_, err := Ask(t.Context(), g, func(context.Context) (int, error) { return 0, nil }, nil)
+		equal(t, "after it recovered", err, nil)
 	})
 }
 
@@ -135,9 +133,7 @@ func TestGuardCountsFailuresOfTheServiceOnly(t *testing.T) {
 			for i := range 50 {
 				_, _ = Ask(t.Context(), g, func(context.Context) (int, error) { return 0, tt.call(i) }, nil)
 			}
-			if g.Resting() != tt.rests {
-				t.Errorf("a service that %s: resting is %t, want %t", name, g.Resting(), tt.rests)
-			}
+			equal(t, "resting, a service that "+name, g.Resting(), tt.rests)
 		})
 	}
 }
@@ -215,9 +211,7 @@ func TestGuardCallsOnTheGoroutineOfTheCaller(t *testing.T) {
 			{1, 0, true},
 		} {
 			time.Sleep(tt.pause)
-			if got := onCaller(tt.length); got != tt.want {
-				t.Errorf("call %d: on the caller's goroutine is %t, want %t", i, got, tt.want)
-			}
+			equal(t, fmt.Sprintf("call %d on the caller's goroutine", i), onCaller(tt.length), tt.want)
 		}
 	})
 }

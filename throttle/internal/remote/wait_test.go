@@ -104,9 +104,7 @@ func TestGuardOfABusyProcess(t *testing.T) {
 				if !answered && <-ended != waited {
 					t.Error("the call goes on after its caller has left")
 				}
-				if g.Resting() != tt.rests {
-					t.Errorf("resting is %t, want %t", g.Resting(), tt.rests)
-				}
+				equal(t, "resting", g.Resting(), tt.rests)
 			})
 		})
 	}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -8,9 +9,7 @@ import (
 
 func TestStripesAreAPowerOfTwo(t *testing.T) {
 	for wish, want := range map[int]int{1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 16: 16, 17: 32} {
-		if got := stripesFor(wish); got != want {
-			t.Errorf("%d wished: got %d, want %d", wish, got, want)
-		}
+		equal(t, fmt.Sprint(wish, " wished"), stripesFor(wish), want)
 	}
 	for _, wish := range []int{0, -1} {
 		if got := stripesFor(wish); got < minStripes || got > maxStripes {
