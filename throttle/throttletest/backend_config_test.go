@@ -55,7 +55,5 @@ func TestNewBackend_validates(t *testing.T) {
 		t.Errorf("SetLatency(-1): got error %v, or the capacity has changed", err)
 	}
 	_, err := throttletest.NewBackend(config{Capacity: -1, RejectionCost: -1, Latency: -1})
-	if lines := strings.Count(fmt.Sprint(err), "\n") + 1; lines != 3 {
-		t.Errorf("every field is invalid: got %v, want three lines", err)
-	}
+	equal(t, "lines, if every field is invalid", strings.Count(fmt.Sprint(err), "\n")+1, 3)
 }

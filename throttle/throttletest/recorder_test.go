@@ -35,9 +35,7 @@ func TestHooksRecordEveryEvent(t *testing.T) {
 			t.Errorf("the recorder does not set %s", hooks.Type().Field(i).Name)
 		}
 	}
-	if fields != int(throttletest.KindPolicyChanged)+1 {
-		t.Errorf("throttle.Hooks has %d fields, the recorder %d kinds", fields, int(throttletest.KindPolicyChanged)+1)
-	}
+	equal(t, "fields of throttle.Hooks, one for each kind", fields, int(throttletest.KindPolicyChanged)+1)
 }
 
 func TestRecorderKeepsTheOrderAndTheEvents(t *testing.T) {
