@@ -23,9 +23,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 					_ = c.call()
 				}
 			})
-			if allocs != 0 {
-				t.Errorf("got %v allocations in %d calls, want 0", allocs, callsPerRun)
-			}
+			equal(t, fmt.Sprintf("allocations in %d calls", callsPerRun), allocs, 0)
 			c.warm(t)
 		})
 	}

@@ -34,21 +34,19 @@ func TestCanceledAfter(t *testing.T) {
 		"no error":                {throttle.Config{CanceledAfter: limit}, limit, nil, throttle.Accepted, throttle.FaultNone},
 		"Classify has an opinion": {throttle.Config{CanceledAfter: limit, Classify: ignore}, limit, canceled, throttle.Ignored, throttle.FaultCanceled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				th := build(t, c.config)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				_ = th.Do(ctx, throttle.High, func(context.Context) error {
-					time.Sleep(c.after)
-					if c.after > 0 {
-						cancel()
-					}
-					return c.err
-				})
-				wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
+		t.Run(name, bubble(func(t *testing.T) {
+			th := build(t, c.config)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_ = th.Do(ctx, throttle.High, func(context.Context) error {
+				time.Sleep(c.after)
+				if c.after > 0 {
+					cancel()
+				}
+				return c.err
 			})
-		})
+			wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
+		}))
 	}
 }
 

@@ -65,9 +65,7 @@ func TestGoroutinesThatAskForOneKeyGetOneThrottle(t *testing.T) {
 	asked.Wait()
 	close(together)
 	wg.Wait()
-	if len(slices.Compact(got)) != 1 {
-		t.Errorf("throttles: got %v want the same eight times", got)
-	}
+	equal(t, "different throttles", len(slices.Compact(got)), 1)
 	equal(t, "the one of later", member(t, g, "a"), got[0])
 	equal(t, "created", len(r.created), 8)
 	r.wantOpen(t, 1)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -85,9 +84,7 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 			if form == "Admit" && c.falls {
 				continue
 			}
-			t.Run(name+", "+form, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { c.play(t, form) })
-			})
+			t.Run(name+", "+form, bubble(func(t *testing.T) { c.play(t, form) }))
 		}
 	}
 }
@@ -172,48 +169,46 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 		"shed":                          {throttle.ModeEnforce, true, withMark, more, "shed caller, fallback caller, fell back caller"},
 		"would have been shed":          {throttle.ModeShadow, true, withMark, nothing, "shed caller, " + fmt.Sprintf(after, "span")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var seen []string
-				var fate die
-				see := func(who string, ctx context.Context) {
-					if mark, ok := markOf(ctx).(string); ok {
-						seen = append(seen, who+" "+mark)
-					}
+		t.Run(name, bubble(func(t *testing.T) {
+			var seen []string
+			var fate die
+			see := func(who string, ctx context.Context) {
+				if mark, ok := markOf(ctx).(string); ok {
+					seen = append(seen, who+" "+mark)
 				}
-				th := build(t, throttle.Config{
-					Mode: c.mode, Rand: fate.throw,
-					Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
-						see("classifier", ctx)
-						return throttle.Rejected, true
+			}
+			th := build(t, throttle.Config{
+				Mode: c.mode, Rand: fate.throw,
+				Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
+					see("classifier", ctx)
+					return throttle.Rejected, true
+				},
+				Hooks: throttle.JoinHooks(throttle.Hooks{
+					Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
+					Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+						see("started", ctx)
+						return c.started(ctx)
 					},
-					Hooks: throttle.JoinHooks(throttle.Hooks{
-						Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
-						Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-							see("started", ctx)
-							return c.started(ctx)
-						},
-						Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
-						FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
-					}, throttle.Hooks{
-						Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return c.too(ctx) },
-					}),
-				})
-				rejectMany(t, th, throttle.High, 60)
-				seen = nil
-				fate.sheds.Store(c.shed)
-				ctx := context.WithValue(t.Context(), markKey{}, "caller")
-				_, err := throttle.Do(ctx, th, throttle.High,
-					func(ctx context.Context) (int, error) { see("fn", ctx); return 0, errPlain },
-					func(ctx context.Context, _ error, _ bool) (int, error) { see("fallback", ctx); return 1, nil })
-				equal(t, "error", err, nil)
-				equal(t, "contexts", strings.Join(seen, ", "), c.want)
-				if call, err := th.Admit(ctx, throttle.High); err == nil {
-					call.Done(errPlain)
-					equal(t, "the last context", seen[len(seen)-1], "finished "+markOf(call.Context()).(string))
-				}
+					Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
+					FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
+				}, throttle.Hooks{
+					Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return c.too(ctx) },
+				}),
 			})
-		})
+			rejectMany(t, th, throttle.High, 60)
+			seen = nil
+			fate.sheds.Store(c.shed)
+			ctx := context.WithValue(t.Context(), markKey{}, "caller")
+			_, err := throttle.Do(ctx, th, throttle.High,
+				func(ctx context.Context) (int, error) { see("fn", ctx); return 0, errPlain },
+				func(ctx context.Context, _ error, _ bool) (int, error) { see("fallback", ctx); return 1, nil })
+			equal(t, "error", err, nil)
+			equal(t, "contexts", strings.Join(seen, ", "), c.want)
+			if call, err := th.Admit(ctx, throttle.High); err == nil {
+				call.Done(errPlain)
+				equal(t, "the last context", seen[len(seen)-1], "finished "+markOf(call.Context()).(string))
+			}
+		}))
 	}
 }
 

@@ -56,13 +56,11 @@ func TestSlowAutoLearns(t *testing.T) {
 			}
 		}, 500 * ms},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				th := build(t, throttle.Config{SlowAuto: true})
-				c.play(t, th)
-				equal(t, "learned", th.Stats().Slow.Learned, c.want)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			th := build(t, throttle.Config{SlowAuto: true})
+			c.play(t, th)
+			equal(t, "learned", th.Stats().Slow.Learned, c.want)
+		}))
 	}
 }
 

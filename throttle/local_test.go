@@ -55,9 +55,7 @@ func TestLocalShed(t *testing.T) {
 	if err := th.DoLocal(context.Background(), Low, nothing, func(context.Context, error, bool) error { ran = true; return nil }); err != nil || !ran {
 		t.Errorf("with a fallback: got error %v, fallback ran: %v", err, ran)
 	}
-	if err := th.Do(context.Background(), Low, nothing); err != nil {
-		t.Errorf("Do, for a call to another process: got error %v want nil", err)
-	}
+	wantSame(t, "Do, for a call to another process", th.Do(context.Background(), Low, nothing), nil)
 	s := th.Stats().Priorities[Low]
 	wantSame(t, "shed", s.Shed.Count(CauseProcessor), uint64(3))
 	wantSame(t, "window", s.Window.Shed, uint64(0))

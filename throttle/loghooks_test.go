@@ -223,32 +223,30 @@ func TestLogHooks_modeChanges(t *testing.T) {
 		{throttle.ModeEnforce, throttle.ModeOff, 0},
 		{throttle.ModeShadow, throttle.ModeOff, 0},
 	} {
-		t.Run(fmt.Sprintf("%v to %v, %d", c.first, c.then, c.shed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l, p := newLogged(t, throttle.Config{Mode: c.first}), throttle.High
-				rejectMany(t, l.Throttle, p, 60)
-				l.shed(t, p, 2)
-				l.wantLines(t, started(c.first, p, 0.5))
-				time.Sleep(time.Second / 2)
-				setMode(t, l.Throttle, c.then)
-				if l.shed(t, p, c.shed); c.shed > 0 {
-					l.wantLines(t, stopped(c.first, p, time.Second/2, 2, 0.5, "availability=60"), started(c.then, p, 0.508))
-					_ = l.Close()
-					l.wantLines(t, stopped(c.then, p, 0, 3, 0.508, ""))
-					return
-				}
-				time.Sleep(time.Second)
-				l.wantLines(t, stopped(c.first, p, time.Second, 2, 0.5, "availability=60"))
-				if l.RejectionProbability(p) == 0 {
-					t.Error("the probability is 0 as well: this proves nothing")
-				}
-				if c.then == throttle.ModeOff {
-					l.shed(t, p, 10)
-				}
-				time.Sleep(time.Hour)
-				l.wantLines(t)
-			})
-		})
+		t.Run(fmt.Sprintf("%v to %v, %d", c.first, c.then, c.shed), bubble(func(t *testing.T) {
+			l, p := newLogged(t, throttle.Config{Mode: c.first}), throttle.High
+			rejectMany(t, l.Throttle, p, 60)
+			l.shed(t, p, 2)
+			l.wantLines(t, started(c.first, p, 0.5))
+			time.Sleep(time.Second / 2)
+			setMode(t, l.Throttle, c.then)
+			if l.shed(t, p, c.shed); c.shed > 0 {
+				l.wantLines(t, stopped(c.first, p, time.Second/2, 2, 0.5, "availability=60"), started(c.then, p, 0.508))
+				_ = l.Close()
+				l.wantLines(t, stopped(c.then, p, 0, 3, 0.508, ""))
+				return
+			}
+			time.Sleep(time.Second)
+			l.wantLines(t, stopped(c.first, p, time.Second, 2, 0.5, "availability=60"))
+			if l.RejectionProbability(p) == 0 {
+				t.Error("the probability is 0 as well: this proves nothing")
+			}
+			if c.then == throttle.ModeOff {
+				l.shed(t, p, 10)
+			}
+			time.Sleep(time.Hour)
+			l.wantLines(t)
+		}))
 	}
 }
 
@@ -260,21 +258,19 @@ func TestLogHooks_late(t *testing.T) {
 		"shadow": func(th *throttle.Throttle) { setMode(t, th, throttle.ModeShadow) },
 		"closed": func(th *throttle.Throttle) { _ = th.Close() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var looks atomic.Int64
-				l := newLogged(t, throttle.Config{
-					Now:   func() time.Time { looks.Add(1); return time.Now() },
-					Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { meanwhile(e.Throttle) }},
-				})
-				rejectMany(t, l.Throttle, throttle.High, 60)
-				l.shed(t, throttle.High, 1)
-				looks.Store(0)
-				time.Sleep(time.Hour)
-				l.wantLines(t)
-				equal(t, "looks of the timer", looks.Load(), 0)
+		t.Run(name, bubble(func(t *testing.T) {
+			var looks atomic.Int64
+			l := newLogged(t, throttle.Config{
+				Now:   func() time.Time { looks.Add(1); return time.Now() },
+				Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { meanwhile(e.Throttle) }},
 			})
-		})
+			rejectMany(t, l.Throttle, throttle.High, 60)
+			l.shed(t, throttle.High, 1)
+			looks.Store(0)
+			time.Sleep(time.Hour)
+			l.wantLines(t)
+			equal(t, "looks of the timer", looks.Load(), 0)
+		}))
 	}
 }
 

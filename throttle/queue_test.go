@@ -44,9 +44,7 @@ func TestQueue_late(t *testing.T) {
 		for age := time.Second; age < 30*time.Second; age += time.Second {
 			l.now = time.Unix(0, 0).Add(booked + age)
 			held := l.Stats().Priorities[Low].Window.Rejected > 0
-			if got := l.queue().late; got != held {
-				t.Errorf("%v after %v: got late %v, want %v as the window", age, booked, got, held)
-			}
+			wantSame(t, fmt.Sprintf("late %v after %v, as the window", age, booked), l.queue().late, held)
 		}
 	}
 }

@@ -97,29 +97,27 @@ func TestRespondingCallsAreNotLate(t *testing.T) {
 		"late, accepted":     {time.Second, responding, accept, late, throttle.WindowStats{Accepted: 3, Rejected: 1}, 0},
 		"late, rejected":     {time.Second, responding, reject, late, throttle.WindowStats{Rejected: 3}, 0}, // one was booked before
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				th := build(t, throttle.Config{Slow: 100 * time.Millisecond, SlowGate: throttle.ModeOff, SlowAuto: true, Rand: lucky})
-				calls := admitMany(t, th, throttle.Low, 3)
-				time.Sleep(c.wait)
-				for _, call := range calls {
-					c.begins(call)
-				}
-				equal(t, "open", th.Stats().Slow.Open, 0)
-				equal(t, "in flight", inFlight(th), 3)
-				time.Sleep(5 * time.Second)
-				for _, call := range calls {
-					c.end(call)
-					call.Responding() // too late
-				}
-				low := tier(th, throttle.Low)
-				equal(t, "slow", low.Slow, c.slow)
-				equal(t, "window", low.Window, c.window)
-				equal(t, "in flight at the end", inFlight(th), c.wantInFlight)
-				endAll(calls)
-				wantUsable(t, th)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			th := build(t, throttle.Config{Slow: 100 * time.Millisecond, SlowGate: throttle.ModeOff, SlowAuto: true, Rand: lucky})
+			calls := admitMany(t, th, throttle.Low, 3)
+			time.Sleep(c.wait)
+			for _, call := range calls {
+				c.begins(call)
+			}
+			equal(t, "open", th.Stats().Slow.Open, 0)
+			equal(t, "in flight", inFlight(th), 3)
+			time.Sleep(5 * time.Second)
+			for _, call := range calls {
+				c.end(call)
+				call.Responding() // too late
+			}
+			low := tier(th, throttle.Low)
+			equal(t, "slow", low.Slow, c.slow)
+			equal(t, "window", low.Window, c.window)
+			equal(t, "in flight at the end", inFlight(th), c.wantInFlight)
+			endAll(calls)
+			wantUsable(t, th)
+		}))
 	}
 }
 
@@ -243,21 +241,19 @@ func TestSlowGateModes(t *testing.T) {
 		"shadow throttle": {throttle.ModeShadow, throttle.ModeEnforce, 0, 5, 0, 6 + 5},
 		"throttle off":    {throttle.ModeOff, throttle.ModeEnforce, 0, 0, 0, 6},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				th := build(t, throttle.Config{Slow: time.Second, Rand: lucky, Mode: c.mode, SlowGate: c.gate})
-				calls := hangMany(t, th)
-				times(5, th, throttle.Low, nil)
-				low := tier(th, throttle.Low)
-				equal(t, "shed", low.Shed.Count(throttle.CauseLimit), c.shed)
-				equal(t, "in shadow", low.ShadowShed.Cause(throttle.CauseLimit).Sum(), c.shadow)
-				equal(t, "would be refused", low.Slow.WouldRefuse, c.would)
-				equal(t, "rejected", low.Window.Rejected, c.rejected)
-				equal(t, "accepted", low.Window.Accepted, 15-c.shed-c.shadow)
-				endAll(calls)
-				equal(t, "in flight", inFlight(th), 0)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			th := build(t, throttle.Config{Slow: time.Second, Rand: lucky, Mode: c.mode, SlowGate: c.gate})
+			calls := hangMany(t, th)
+			times(5, th, throttle.Low, nil)
+			low := tier(th, throttle.Low)
+			equal(t, "shed", low.Shed.Count(throttle.CauseLimit), c.shed)
+			equal(t, "in shadow", low.ShadowShed.Cause(throttle.CauseLimit).Sum(), c.shadow)
+			equal(t, "would be refused", low.Slow.WouldRefuse, c.would)
+			equal(t, "rejected", low.Window.Rejected, c.rejected)
+			equal(t, "accepted", low.Window.Accepted, 15-c.shed-c.shadow)
+			endAll(calls)
+			equal(t, "in flight", inFlight(th), 0)
+		}))
 	}
 }
 

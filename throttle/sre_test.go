@@ -76,9 +76,7 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 			if policy == "SRE" {
 				want = c.sre
 			}
-			if got.cause != want {
-				t.Errorf("%s, %s: got %v, want %v", name, policy, got.cause, want)
-			}
+			wantSame(t, name+", "+policy, got.cause, want)
 		}
 	}
 }

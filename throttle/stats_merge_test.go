@@ -21,15 +21,9 @@ func TestPriorityStats_Merge(t *testing.T) {
 	if err := one.ShadowShed.UnmarshalJSON([]byte(`{"own":[{"outcome":"accepted","fault":"none","calls":4}]}`)); err != nil {
 		t.Fatal(err)
 	}
-	equal := func(when string, got, want throttle.PriorityStats) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%s: got %+v want %+v", when, got, want)
-		}
-	}
 	var sum throttle.PriorityStats
 	sum.Merge(&one, true)
-	equal("one", sum, one)
+	equal(t, "one", sum, one)
 	sum.Merge(&one, false)
 	twice := one
 	twice.Admitted, twice.Overloaded, twice.Clamped, twice.Tenants.Shed = 2, 6, 8, 4
@@ -38,9 +32,9 @@ func TestPriorityStats_Merge(t *testing.T) {
 	twice.Fallbacks.Merge(one.Fallbacks)
 	twice.Shed.Merge(one.Shed)
 	twice.ShadowShed.Merge(one.ShadowShed)
-	equal("and a closed one", sum, twice)
+	equal(t, "and a closed one", sum, twice)
 	worse := throttle.PriorityStats{Probability: 0.75, Cause: throttle.CauseOwn, InFlight: 7, Slow: throttle.SlowTotals{Limit: 3}}
 	sum.Merge(&worse, true)
 	twice.Probability, twice.Cause, twice.InFlight, twice.Slow.Limit = 0.75, throttle.CauseOwn, 9, 3
-	equal("and a worse one", sum, twice)
+	equal(t, "and a worse one", sum, twice)
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/deixis/faults"
@@ -270,6 +271,11 @@ func sized[T any](full, quick T) T {
 		return quick
 	}
 	return full
+}
+
+// bubble is the function of a subtest that runs f in a bubble of its own.
+func bubble(f func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, f) }
 }
 
 // parallel runs f on n goroutines at once, with their numbers, and waits for all.
