@@ -211,24 +211,6 @@ func TestTheGateOfALongSlow(t *testing.T) {
 	})
 }
 
-func TestTheGateLetsACallThroughEverySecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		th := build(t, throttle.Config{Slow: 2 * time.Second, Rand: lucky})
-		admitMany(t, th, throttle.Low, 20)
-		time.Sleep(2500 * time.Millisecond)
-		admitted := 0
-		for range 15 {
-			if th.Do(t.Context(), throttle.Low, returns(nil)) == nil {
-				admitted++
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		if admitted < 1 || admitted > 2 {
-			t.Errorf("%d calls were admitted in 1.5 s, want one per second", admitted)
-		}
-	})
-}
-
 // TestSlowGateModes: which calls are refused or counted, by the modes of the throttle and of the gate.
 func TestSlowGateModes(t *testing.T) {
 	for name, c := range map[string]struct {
