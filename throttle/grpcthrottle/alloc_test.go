@@ -65,8 +65,6 @@ func TestAllocations(t *testing.T) {
 				c.call()
 			}
 		})
-		if got != c.want*callsPerRun {
-			t.Errorf("%s: got %v allocations a call want %v", name, got/callsPerRun, c.want)
-		}
+		equal(t, name+": allocations a call", got/callsPerRun, c.want)
 	}
 }

@@ -88,9 +88,8 @@ func TestPanic(t *testing.T) {
 		"server": {serverCalls(server), server.Group(), "3 ignored/panic"},
 	} {
 		for method, call := range side.calls {
-			if got := recovered(func() { _ = call(t.Context(), func(context.Context) error { panic("boom") }) }); got != "boom" {
-				t.Errorf("%s, %s: got panic %v want boom", name, method, got)
-			}
+			got := recovered(func() { _ = call(t.Context(), func(context.Context) error { panic("boom") }) })
+			equal(t, name+", "+method+": panic", got, any("boom"))
 		}
 		wants(t, name, member(t, side.group, ""), side.want)
 	}
@@ -199,8 +198,6 @@ func TestStreamOptionsKept(t *testing.T) {
 				}
 				return nil, io.ErrUnexpectedEOF
 			}, opts...)
-		if extra := opts[:10][n]; extra != nil {
-			t.Errorf("%d options: got %v written into the caller's", n, extra)
-		}
+		equal(t, fmt.Sprintf("written into the caller's %d options", n), opts[:10][n], nil)
 	}
 }

@@ -63,9 +63,7 @@ func TestClient_sheds(t *testing.T) {
 			}
 		}
 		wants(t, "after two sheds "+name, th, counted)
-		if got := shedBy(th) - shedBefore; got != 2 {
-			t.Errorf("%s: got %d sheds want 2", name, got)
-		}
+		equal(t, "sheds "+name, shedBy(th)-shedBefore, 2)
 		if retries != nil && retrierOf(t, client).Stats().Calls[0] != 1 {
 			t.Errorf("got %+v want a shed call that is not retried", retrierOf(t, client).Stats())
 		}
@@ -115,12 +113,10 @@ func TestServer_sheds(t *testing.T) {
 			trailer, err := p.trailerOf(t, method)
 			if c.retry > 0 {
 				wantShed(t, name+method, err, c.retry)
-			} else if status.Code(err) != codes.ResourceExhausted {
-				t.Errorf("%s, %s: got %v want the code of the handler", name, method, err)
+			} else {
+				equal(t, name+", "+method+": the code of the handler", status.Code(err), codes.ResourceExhausted)
 			}
-			if got := fmt.Sprint(trailer["grpc-retry-pushback-ms"]); got != "["+c.pushback+"]" {
-				t.Errorf("%s, %s: got pushback %s want %s", name, method, got, c.pushback)
-			}
+			equal(t, name+", "+method+": pushback", fmt.Sprint(trailer["grpc-retry-pushback-ms"]), "["+c.pushback+"]")
 			wants(t, name+method, th, wantBooks)
 		}
 	}

@@ -117,9 +117,7 @@ func TestClient_Listen(t *testing.T) {
 					server: grpcthrottle.ServerConfig{Tell: answersRPC(true), Throttle: throttle.Config{Rand: always}},
 				}.open(t)
 				spoil(t, throttle.Must(p.server.Group().Get(method)), throttle.Medium)
-				if err := p.call(t.Context(), method); status.Code(err) != codes.Unavailable {
-					t.Errorf("%s, %s: got error %v want a shed of the server", name, method, err)
-				}
+				equal(t, name+", "+method+": a shed of the server", status.Code(p.call(t.Context(), method)), codes.Unavailable)
 				stats := member(t, p.client.Group(), target).Stats()
 				if stats.Received.Overloaded != c.want || stats.Priorities[throttle.Medium].Told > 0 != c.want {
 					t.Errorf("%s, %s: received %+v, told %v", name, method, stats.Received, stats.Priorities[throttle.Medium].Told)

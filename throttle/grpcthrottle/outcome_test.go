@@ -62,9 +62,8 @@ func TestOutcome_pushback(t *testing.T) {
 				}}.open(t)
 				_ = p.call(t.Context(), method)
 				p.wants(t, method+", pushback "+pushback, method, "1 rejected/availability", "-")
-				if got := member(t, p.client.Group(), target).Stats().Priorities[throttle.Medium].Overloaded; got != full {
-					t.Errorf("%s, pushback %s: got %d rejections of a full server want %d", method, pushback, got, full)
-				}
+				got := member(t, p.client.Group(), target).Stats().Priorities[throttle.Medium].Overloaded
+				equal(t, method+", pushback "+pushback+": rejections of a full server", got, full)
 			}
 		}
 	}
@@ -80,9 +79,7 @@ func TestOutcome_MessageTooLarge(t *testing.T) {
 			"compressed": p.conn.Invoke(t.Context(), buy, large, new(text), grpc.UseCompressor(gzip.Name)),
 			"to receive": p.buy(t.Context(), grpc.MaxCallRecvMsgSize(1)),
 		} {
-			if status.Code(err) != codes.ResourceExhausted {
-				t.Errorf("%s: got %v want ResourceExhausted", what, err)
-			}
+			equal(t, what, status.Code(err), codes.ResourceExhausted)
 		}
 		p.wants(t, "too large", buy, "4 accepted/bad", "-")
 	})
@@ -97,9 +94,7 @@ func TestOutcome_SendFails(t *testing.T) {
 			}
 			return faults.Unavailable(0)
 		}}}.open(t)
-		if err := p.converse(t.Context(), talk); status.Code(err) != codes.Internal {
-			t.Errorf("got %v want Internal", err)
-		}
+		equal(t, "code", status.Code(p.converse(t.Context(), talk)), codes.Internal)
 		synctest.Wait()
 		p.wants(t, "nothing sent", talk, "-", "1 ignored/canceled")
 	})
@@ -128,9 +123,7 @@ func TestOutcome_Dependency(t *testing.T) {
 				_ = call(ctx, func(context.Context) error { return tt.backend })
 				return unavailable
 			})
-			if status.Code(err) != codes.Unavailable {
-				t.Errorf("%s, %s: got %v want the answer of the handler", name, method, err)
-			}
+			equal(t, name+", "+method+": the answer of the handler", status.Code(err), codes.Unavailable)
 			wants(t, name+", "+method, throttle.Must(server.Group().Get(method)), tt.want)
 		}
 	}
@@ -262,9 +255,7 @@ func TestOutcome_StreamNeverOpened(t *testing.T) {
 			<-ctx.Done()
 			return status.FromContextError(ctx.Err()).Err()
 		})
-		if status.Code(err) != codes.Canceled {
-			t.Errorf("got %v want Canceled", err)
-		}
+		equal(t, "code", status.Code(err), codes.Canceled)
 		wants(t, "client", member(t, client.Group(), ""), "1 rejected/canceled")
 	})
 }

@@ -52,9 +52,8 @@ func TestPriority(t *testing.T) {
 		c.check(t, name+", closed", client, true)
 		c.want, c.onward = throttle.Medium, "[]"
 		c.check(t, name+", not trusted", client, false)
-		if after, _ := metadata.FromOutgoingContext(c.ctx); fmt.Sprint(after) != fmt.Sprint(before) {
-			t.Errorf("%s: got the metadata of the caller changed from %v to %v", name, before, after)
-		}
+		after, _ := metadata.FromOutgoingContext(c.ctx)
+		equal(t, name+": the metadata of the caller", fmt.Sprint(after), fmt.Sprint(before))
 	}
 }
 
@@ -67,9 +66,7 @@ func (c travel) check(t *testing.T, name string, client *grpcthrottle.Client, tr
 	for method, call := range clientCalls(client) {
 		must(t, call(c.ctx, func(ctx context.Context) error {
 			md, _ := metadata.FromOutgoingContext(ctx)
-			if fmt.Sprint(md[grpcthrottle.PriorityKey]) != c.said {
-				t.Errorf("%s, %s: got metadata %v want priority %s", name, method, md, c.said)
-			}
+			equal(t, name+", "+method+": priority in the metadata", fmt.Sprint(md[grpcthrottle.PriorityKey]), c.said)
 			return serverCalls(server)[method](metadata.NewIncomingContext(t.Context(), md), func(ctx context.Context) error {
 				md, _ := metadata.FromIncomingContext(ctx)
 				if got := throttle.PriorityFromContext(ctx, 99); got != c.want || fmt.Sprint(md[grpcthrottle.PriorityKey]) != c.onward {
@@ -82,8 +79,6 @@ func (c travel) check(t *testing.T, name string, client *grpcthrottle.Client, tr
 			})
 		}))
 		priorities := throttle.Must(server.Group().Get(method)).Stats().Priorities
-		if got := priorities[min(int(c.want), len(priorities)-1)].Admitted; got != 1 {
-			t.Errorf("%s, %s: got %d calls of %v want 1", name, method, got, c.want)
-		}
+		equal(t, fmt.Sprintf("%s, %s: calls of %v", name, method, c.want), priorities[min(int(c.want), len(priorities)-1)].Admitted, 1)
 	}
 }

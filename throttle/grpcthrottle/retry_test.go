@@ -140,9 +140,7 @@ func TestRetry_OfGRPCItself(t *testing.T) {
 	for texts, want := range map[string]int{"1": 2, "2 1": 4, "98": 99, "98 1": 99, "99": 1, "x": 1} {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{"grpc-previous-rpc-attempts": strings.Fields(texts)})
 		must(t, serverCalls(server)[buy](ctx, func(ctx context.Context) error {
-			if n := retry.FromContext(ctx).Number; n != want {
-				t.Errorf("%q: got attempt %d want %d", texts, n, want)
-			}
+			equal(t, "attempt after "+texts, retry.FromContext(ctx).Number, want)
 			return nil
 		}))
 	}

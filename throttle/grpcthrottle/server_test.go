@@ -48,9 +48,7 @@ func TestNotMade(t *testing.T) {
 		},
 	} {
 		for _, build := range builds {
-			if got := recovered(build); got != want {
-				t.Errorf("got the panic %q want %q", got, want)
-			}
+			equal(t, "panic", recovered(build), any(want))
 		}
 	}
 	var noServer *grpcthrottle.Server

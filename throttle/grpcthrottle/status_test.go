@@ -36,9 +36,8 @@ func detailed(t testing.TB, code codes.Code, details ...protoadapt.MessageV1) er
 func keeps(t *testing.T, convert func(error) error, all ...error) {
 	t.Helper()
 	for _, err := range append(all, nil, io.EOF, errors.New("plain"), okError{}, noStatusError{}) {
-		if got := convert(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
-			t.Errorf("got %T %v want the very %v", got, got, err)
-		}
+		got := convert(err)
+		equal(t, "the very error", fmt.Sprintf("%T %v", got, got), fmt.Sprintf("%T %v", err, err))
 	}
 }
 
@@ -163,9 +162,7 @@ func TestToStatusKeeps(t *testing.T) {
 	if got := grpcthrottle.ToStatus(throttle.MarkRejected(okError{})); got == nil {
 		t.Error("marked, with a status that cannot be compared: got nil")
 	}
-	if got := grpcthrottle.ToStatus(throttle.MarkRejected(faults.NotFound)); status.Code(got) != codes.NotFound {
-		t.Errorf("marked fault: got %v want NotFound", got)
-	}
+	equal(t, "marked fault", status.Code(grpcthrottle.ToStatus(throttle.MarkRejected(faults.NotFound))), codes.NotFound)
 }
 
 type recoded struct {
@@ -198,8 +195,6 @@ func TestToStatusGarbage(t *testing.T) {
 		&faults.AvailabilityFailure{RetryInfo: faults.RetryInfo{RetryDelay: math.MaxInt64}}, faults.Unavailable(100 * time.Hour),
 	} {
 		f, _ := faults.AsUnavailable(grpcthrottle.FromStatus(status.Convert(grpcthrottle.ToStatus(err)).Err()))
-		if f.RetryInfo.RetryDelay != time.Hour {
-			t.Errorf("got delay %v want 1h0m0s", f.RetryInfo.RetryDelay)
-		}
+		equal(t, "delay", f.RetryInfo.RetryDelay, time.Hour)
 	}
 }

@@ -258,8 +258,13 @@ func shedBy(th *throttle.Throttle) (n uint64) {
 
 func wants(t testing.TB, when string, th *throttle.Throttle, want string) {
 	t.Helper()
-	if got := books(th); got != want {
-		t.Errorf("%s: got %q want %q", when, got, want)
+	equal(t, when, books(th), want)
+}
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
 	}
 }
 
