@@ -57,6 +57,13 @@ func play(t *Table, length time.Duration, p float64, keys func(call int) string,
 	}
 }
 
+func same[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 func sum(all []*tenant) (offered, shed float64) {
 	for _, o := range all {
 		offered, shed = offered+o.offered, shed+o.shed
@@ -101,17 +108,11 @@ func TestWeights(t *testing.T) {
 
 func TestBadWeightsAreOne(t *testing.T) {
 	for _, w := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -3} {
-		if got := newTable(func(string) float64 { return w }).weightOf(""); got != 1 {
-			t.Errorf("weight %v counts as %v, want 1", w, got)
-		}
+		same(t, fmt.Sprint("weight ", w), newTable(func(string) float64 { return w }).weightOf(""), 1)
 	}
-	if got := newTable(func(string) float64 { panic("no weight") }).weightOf(""); got != 1 {
-		t.Errorf("the weight of a function that panics is %v, want 1", got)
-	}
+	same(t, "weight of a function that panics", newTable(func(string) float64 { panic("no weight") }).weightOf(""), 1)
 	for w, want := range map[float64]float64{1e9: MostWeight, 1e-9: LeastWeight, 3: 3} {
-		if got := newTable(func(string) float64 { return w }).weightOf(""); got != want {
-			t.Errorf("weight %v counts as %v, want %v", w, got, want)
-		}
+		same(t, fmt.Sprint("weight ", w), newTable(func(string) float64 { return w }).weightOf(""), want)
 	}
 }
 
@@ -119,9 +120,8 @@ func TestBadWeightsAreOne(t *testing.T) {
 func TestATenantThatIsAloneAgain(t *testing.T) {
 	table := newTable(nil)
 	play(table, 20*time.Second, 0.5, nil, equal(2, 1000)...)
-	if own, _ := table.Decide("only", 0, 0, time.Hour, 0.3, 0); own != 0.3 {
-		t.Errorf("got probability %v, want 0.3", own)
-	}
+	own, _ := table.Decide("only", 0, 0, time.Hour, 0.3, 0)
+	same(t, "probability", own, 0.3)
 }
 
 // TestTable_Spares: calls of tenants below their share are spared, and that counts for two seconds.
@@ -134,9 +134,7 @@ func TestTable_Spares(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{table, 20 * time.Second, true}, {table, 23 * time.Second, false}, {alone, 20 * time.Second, false}, {newTable(nil), 0, false}} {
-		if got := c.table.Spares(c.after); got != c.want {
-			t.Errorf("after %v: got %v want %v", c.after, got, c.want)
-		}
+		same(t, fmt.Sprint("spares after ", c.after), c.table.Spares(c.after), c.want)
 	}
 }
 
@@ -179,9 +177,7 @@ func TestMillionKeys(t *testing.T) {
 	all := append(equal(20, 600), &tenant{key: "crowd", rate: 17_000})
 	table := newTable(nil)
 	allocs := testing.AllocsPerRun(1, func() { table.Decide("a", 0, 0, 0, 0.5, 1) })
-	if allocs != 0 {
-		t.Errorf("a call allocates %v times, want 0", allocs)
-	}
+	same(t, "allocations of a call", allocs, 0)
 	play(table, time.Minute, 0.3, func(call int) string { return fmt.Sprint(call) }, all...)
 	if offered, shed := sum(all); math.Abs(shed/offered-0.3) > 0.03 {
 		t.Errorf("shed %.3f, want 0.3", shed/offered)
@@ -194,9 +190,7 @@ func TestTable_clockGoesBack(t *testing.T) {
 	for i := range 2000 {
 		table.Decide(fmt.Sprint("late ", i%400), 0, 0, time.Hour+time.Duration(i)*tick/10, 0.2, 0)
 	}
-	if spares := table.Spares(10 * time.Second); spares {
-		t.Error("a call of a later time counts as one that was spared lately")
-	}
+	same(t, "spares, because of calls of a later time", table.Spares(10*time.Second), false)
 	all := append(equal(99, 600), &tenant{key: "greedy", rate: 5400})
 	play(table, 20*time.Second, 5.0/6, nil, all...)
 	if modest := all[0].served(); modest < 0.9 {

@@ -29,9 +29,7 @@ func TestTenants(t *testing.T) {
 	if got := table.Tenants(0, rows[:1]); len(got) != 1 || got[0].Calls != 100 {
 		t.Errorf("row 0: got %+v want one tenant with 100 calls", got)
 	}
-	if got := table.Tenants(time.Minute, rows); len(got) != 0 {
-		t.Errorf("after a minute: got %d tenants want none", len(got))
-	}
+	same(t, "tenants after a minute", len(table.Tenants(time.Minute, rows)), 0)
 }
 
 // TestTenants_old has no tenants of long ago, whether calls go on or not.
@@ -60,9 +58,7 @@ func TestKeep(t *testing.T) {
 	want := func(moment, key, kept string) {
 		t.Helper()
 		table.Decide(key, 0, 0, 0, 0.5, 0)
-		if got := table.Key(table.ID(key)); got != kept {
-			t.Errorf("%s: got key %q want %q", moment, got, kept)
-		}
+		same(t, moment, table.Key(table.ID(key)), kept)
 	}
 	want("before", "ann", "")
 	table.Keep([]Tenant{{ID: table.ID("ann")}, {ID: table.ID(long)}})
@@ -70,12 +66,8 @@ func TestKeep(t *testing.T) {
 	want("long", long, strings.Repeat("é", nameLength/2)+"…")
 	want("another", "bob", "")
 	table.Keep([]Tenant{{ID: table.ID("bob")}, {ID: table.ID("ann")}})
-	if got := table.Key(table.ID("ann")); got != "ann" {
-		t.Errorf("without a new call: got key %q want ann", got)
-	}
+	same(t, "without a new call", table.Key(table.ID("ann")), "ann")
 	table.Keep(make([]Tenant, 1000))
 	want("no more", "ann", "")
-	if n := len(*table.names.list.Load()); n != MostNames {
-		t.Errorf("got %d names want %d", n, MostNames)
-	}
+	same(t, "names", len(*table.names.list.Load()), MostNames)
 }
