@@ -28,7 +28,5 @@ func TestAServerThatEnds(t *testing.T) {
 	defer protected.stop()
 	bare.stop()
 	<-ctx.Done()
-	if got := context.Cause(ctx).Error(); got != "a server has ended" {
-		t.Errorf("got the cause %q want the end of the server", got)
-	}
+	equal(t, "cause", context.Cause(ctx).Error(), "a server has ended")
 }

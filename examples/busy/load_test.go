@@ -37,22 +37,23 @@ func meterOf(a answer) *meter {
 	return m
 }
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 func TestTheMix(t *testing.T) {
 	const n = 1000
 	var drawn [4]int
 	for i := range n {
 		drawn[draw((float64(i)+0.5)/n)]++
 	}
-	if want := [4]int{100, 200, 300, 400}; drawn != want {
-		t.Errorf("got %v of %d requests by kind want %v", drawn, n, want)
-	}
-	if got := draw(math.Nextafter(1, 0)); got != 3 {
-		t.Errorf("the last one: got kind %d want 3", got)
-	}
+	equal(t, "requests by kind", drawn, [4]int{100, 200, 300, 400})
+	equal(t, "kind of the last one", draw(math.Nextafter(1, 0)), 3)
 	for i, k := range kinds() {
-		if k.priority != throttle.High+throttle.Priority(i) {
-			t.Errorf("kind %d: got priority %v want the highest first", i, k.priority)
-		}
+		equal(t, "priority, the highest first", k.priority, throttle.High+throttle.Priority(i))
 	}
 }
 
@@ -106,12 +107,8 @@ func TestOutcomes(t *testing.T) {
 		{func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, failed},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if got := fetch(t.Context(), &http.Client{Transport: tt.answer}, "http://server/cart"); got != tt.want {
-				t.Errorf("got outcome %v want %v", got, tt.want)
-			}
+			equal(t, "outcome", fetch(t.Context(), &http.Client{Transport: tt.answer}, "http://server/cart"), tt.want)
 		})
 	}
-	if got := fetch(t.Context(), http.DefaultClient, "http://[/"); got != failed {
-		t.Errorf("a URL that is wrong: got outcome %v want %v", got, failed)
-	}
+	equal(t, "outcome of a wrong URL", fetch(t.Context(), http.DefaultClient, "http://[/"), failed)
 }

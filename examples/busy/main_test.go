@@ -78,7 +78,5 @@ func TestCtrlC(t *testing.T) {
 			t.Errorf("got %q want no error", lines.Text())
 		}
 	}
-	if got := <-code; got != program.Done {
-		t.Errorf("got code %d want 0", got)
-	}
+	equal(t, "code", <-code, program.Done)
 }

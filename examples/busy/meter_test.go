@@ -31,12 +31,8 @@ func TestFigures(t *testing.T) {
 	if *s.Success[0] != 20.0/39 || s.Success[1] != nil || s.Success[2] != nil || *s.Success[3] != 0 {
 		t.Errorf("success: got %v of High and %v of Low want 20 of 39 and 0", *s.Success[0], *s.Success[3])
 	}
-	if *s.P99 != 300 {
-		t.Errorf("p99: got %v ms want 300", *s.P99)
-	}
-	if s.lag != 6.0/13 {
-		t.Errorf("lag: got %v ms want 6 ms for 13 requests", s.lag)
-	}
+	equal(t, "p99", *s.P99, 300)
+	equal(t, "lag: 6 ms for 13 requests", s.lag, 6.0/13)
 	for range successSpan {
 		s = m.read()
 	}
@@ -60,17 +56,13 @@ func TestWait(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := meterOf(nil)
 			client := &http.Client{Transport: answer(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Path != statePath {
-					t.Errorf("got a request for %s want %s", r.URL.Path, statePath)
-				}
+				equal(t, "path", r.URL.Path, statePath)
 				time.Sleep(tt.delay)
 				return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader([]byte(tt.body)))}, nil
 			})}
 			go m.ask(t.Context(), client)
 			time.Sleep(tt.asked)
-			if got := *m.read().Wait; got != tt.want {
-				t.Errorf("%s after %v: got a wait of %v ms want %v", tt.body, tt.delay, got, tt.want)
-			}
+			equal(t, tt.body+" after "+tt.delay.String()+": wait in ms", *m.read().Wait, tt.want)
 			time.Sleep(tt.delay)
 		})
 	}

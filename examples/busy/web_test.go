@@ -83,7 +83,5 @@ func TestTheTerminal(t *testing.T) {
 	b.bare.record(1, late, time.Second, 0)
 	got := b.read().line(12 * time.Second)
 	const want = "  12 s  3.0x     4   100    -    -    0    40     0      4     0     -    0    -    -     -     0      4\n"
-	if got != want {
-		t.Errorf("got\n%q want\n%q", got, want)
-	}
+	equal(t, "line", got, want)
 }
