@@ -103,9 +103,7 @@ func TestAlertsRefused(t *testing.T) {
 			t.Errorf("%.40s: got status %d, %.200s and %q want %d, %q and nothing printed", tt.body, got.Code, got.Body, printed, tt.status, tt.want)
 		}
 	}
-	if got := get(t, build(t, "").handler(""), "/alerts"); got.Code != http.StatusMethodNotAllowed {
-		t.Errorf("GET: got status %d want 405", got.Code)
-	}
+	equal(t, "status of GET", get(t, build(t, "").handler(""), "/alerts").Code, http.StatusMethodNotAllowed)
 }
 
 func TestAlertsThatCannotBePrintedAreSentAgain(t *testing.T) {

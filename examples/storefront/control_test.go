@@ -26,9 +26,7 @@ func TestControlChangesTheShop(t *testing.T) {
 		t.Errorf("got status %d and %q want 200 and %q", got.Code, got.Body, body)
 	}
 	want := shop.Settings{Load: 4, Capacity: 1000, Backend: shop.Brownout, Policy: throttle.SRE}
-	if now := f.shop.Settings(); now != want {
-		t.Errorf("got settings %+v want %+v", now, want)
-	}
+	equal(t, "settings", f.shop.Settings(), want)
 	if stats := f.shop.Throttle().Stats(); stats.Mode != throttle.ModeOff || stats.Policy != throttle.SRE {
 		t.Errorf("got a throttle in mode %v with policy %v want off, sre", stats.Mode, stats.Policy)
 	}
@@ -56,12 +54,8 @@ func TestControlRefuses(t *testing.T) {
 			t.Errorf("%.60s: got status %d and %s want %d and %q", tt.body, got.Code, got.Body, tt.status, tt.want)
 		}
 	}
-	if now := f.shop.Settings(); now != shop.Calm() {
-		t.Errorf("settings: got %+v want none of it changed", now)
-	}
-	if got := get(t, handler, "/control"); got.Code != http.StatusMethodNotAllowed {
-		t.Errorf("GET: got status %d want 405", got.Code)
-	}
+	equal(t, "settings, none of which is changed", f.shop.Settings(), shop.Calm())
+	equal(t, "status of GET", get(t, handler, "/control").Code, http.StatusMethodNotAllowed)
 }
 
 func TestControlIsOurPagesAlone(t *testing.T) {
@@ -83,16 +77,12 @@ func TestControlIsOurPagesAlone(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 			r.Host = tt.host
 			r.Header.Set("Content-Type", jsonType)
-			if got := ask(handler, r, tt.headers...); got.Code != tt.status {
-				t.Errorf("%s, %s: got status %d, %s want %d", tt.name, path, got.Code, got.Body, tt.status)
-			}
+			equal(t, tt.name+", "+path, ask(handler, r, tt.headers...).Code, tt.status)
 		}
 	}
 	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json", "/metrics"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Host = "evil.example:8080"
-		if got := ask(handler, r); got.Code != http.StatusForbidden {
-			t.Errorf("%s by a name made to point here: got status %d want 403", path, got.Code)
-		}
+		equal(t, path+" by a name made to point here", ask(handler, r).Code, http.StatusForbidden)
 	}
 }

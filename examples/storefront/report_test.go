@@ -85,9 +85,7 @@ func TestTheCalmsSummary(t *testing.T) {
 	if !strings.Contains(text, "The last 10 s: load 0.5 x 400 calls/s") || !strings.Contains(text, "of the offered calls") {
 		t.Errorf("summary: got\n%s\nwant one of the last 10 s, of the offered calls", text)
 	}
-	if got := strings.Count(text, "offered/s"); got != 2 {
-		t.Errorf("headings: got %d want 2", got)
-	}
+	equal(t, "headings", strings.Count(text, "offered/s"), 2)
 }
 
 func TestNothingSucceedsDuringAnOutage(t *testing.T) {

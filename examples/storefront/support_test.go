@@ -7,6 +7,13 @@ import (
 	"testing"
 )
 
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
 // build returns a storefront with these flags, and closes it at the end of the test.
 func build(t *testing.T, flags string) *storefront {
 	t.Helper()

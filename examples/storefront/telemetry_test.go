@@ -35,18 +35,14 @@ func TestTracesGoWhereTheEnvironmentSays(t *testing.T) {
 				t.Error("span: got it unsampled want it sampled, for the exemplars")
 			}
 			span.End()
-			if err := tel.shutdown(t.Context()); err != nil {
-				t.Errorf("shutdown: got error %v want nil", err)
-			}
+			equal(t, "error of shutdown", tel.shutdown(t.Context()), nil)
 			got := ""
 			select {
 			case got = <-received:
 			default:
 			}
 			sent := strings.HasPrefix(got, "/v1/traces ") && strings.Contains(got, "storefront") && strings.Contains(got, "checkout")
-			if sent != (name != "") {
-				t.Errorf("sent: got %q", got)
-			}
+			equal(t, "sent", sent, name != "")
 		})
 	}
 }
