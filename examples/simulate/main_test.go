@@ -52,7 +52,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"-h", program.Done, "Simulate plays overloads", ""},
 		{"-list", program.Done, "scenario ", ""},
-		{"-ratio 1", program.Misused, "", "simulate: policy sre with these values of its flags: throttle: Config.Ratio is 1: want "},
+		{"-ratio 1", program.Misused, "", "simulate: invalid value \"1\" for flag -ratio: want more than 1"},
 		{"-list over5", program.Misused, "", `simulate: "over5" is not a flag`},
 		{small + "-scenario outage", program.Done, "outage: ", ""},
 	}
