@@ -201,8 +201,8 @@ func (s *logState) check() {
 	}
 }
 
-// unharmed calls f on the goroutine of a timer, where nobody else could recover a panic of the logger or of Config.Now: it
-// costs a line, and not the process.
+// unharmed calls f on the goroutine of a timer. A panic of the logger or of Config.Now costs a line there: without this it
+// would end the process, because no other code can recover it.
 func unharmed(f func()) {
 	defer func() { _ = recover() }()
 	f()
