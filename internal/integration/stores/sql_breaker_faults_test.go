@@ -74,38 +74,3 @@ func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.Breake
 		t.Errorf("afterwards: got %v %v want %v", v.Shards[1], err, version)
 	}
 }
-
-// sharesClock writes and reads with two sessions that have different settings.
-func (e *engine) sharesClock(t *testing.T, one, other *sql.DB, c sqlstore.BreakerConfig) {
-	t.Helper()
-	here, there := e.store(t, one, c), e.store(t, other, c)
-	first, err := here.Campaign(t.Context(), store.Candidate{Owner: "here", TTL: 10 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := there.Campaign(t.Context(), store.Candidate{Owner: "there", TTL: time.Minute})
-	if err != nil || got.Owner != "here" || got.Term != first.Term || got.Remaining > 10*time.Minute || got.Remaining <= 0 {
-		t.Errorf("got %+v %v want %+v, a little later", got, err, first)
-	}
-	begun, err := here.Versions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := there.Versions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := now.Now.Sub(begun.Now); d < 0 || d > 10*time.Minute {
-		t.Errorf("the sessions are %v apart", d)
-	}
-	if d := time.Since(now.Now).Abs(); d > 10*time.Minute { // the server is on this machine
-		t.Errorf("the database says %v, which is %v from now", now.Now, d)
-	}
-	for i, b := range []store.Store{here, there, here} {
-		request := store.ProbeRequest{Since: now.Now.Add(-time.Minute), Every: 24 * time.Hour, Budget: 5, Want: 2}
-		grants, err := b.Probe(t.Context(), []store.ProbeRequest{request})
-		if want := []int{2, 2, 1}[i]; err != nil || grants[0].Granted != want {
-			t.Errorf("got %v %v want %d probes", grants, err, want)
-		}
-	}
-}
