@@ -39,9 +39,6 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	if _, err := th.Admit(t.Context(), throttle.Medium); err != nil {
 		t.Fatalf("Admit: got error %v want nil", err)
 	}
-	if err := th.Tune(throttle.Patch{Mode: new(throttle.ModeEnforce)}); err != nil { // only then it tells its load
-		t.Fatalf("Tune: got error %v want nil", err)
-	}
 	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", Mode: throttle.ModeShadow})
 	disable(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	equal(t, "CanExecute in ModeShadow", dryRun.CanExecute(t.Context(), breaker.Key{Tenant: "acme", ID: "a"}), nil)
