@@ -15,7 +15,7 @@ type Stats struct {
 	State           PolicyState // of Tiered
 	Slow            SlowStats
 	Received        ReceivedStats   // from the backend's load reports
-	SendsLoad       bool            // Throttle.LoadReport was called, and it has something to say
+	SendsLoad       bool            // Throttle.LoadReport was called
 	Load            LoadReport      // what it returns, if SendsLoad is true
 	ProcessorWait   time.Duration   // Config.ProcessorWait in force; 0 if it is off, or for calls to other processes only
 	Exempt          uint64          // calls of Throttle.Exempt: served without a decision
@@ -145,7 +145,9 @@ func (t *Throttle) Stats() Stats {
 		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
 	}
 	s.Exempt, s.Received = t.exempt.Load(), received
-	s.SendsLoad = t.tells.Load() && t.fillLoadReport(&s.Load)
+	if s.SendsLoad = t.tells.Load(); s.SendsLoad {
+		_ = t.fillLoadReport(&s.Load)
+	}
 	if t.serves.Load() && tuning.Mode != ModeOff {
 		s.ProcessorWait = tuning.processorWait()
 	}
