@@ -354,7 +354,7 @@ func TestLogHooks_panic(t *testing.T) {
 	})
 }
 
-// TestLogHooks_panicOfTimer: nobody could recover a panic in the line that a timer writes. It costs that line only.
+// TestLogHooks_panicOfTimer has a logger that panics in the goroutine of a timer. That costs a line, and not the process.
 func TestLogHooks_panicOfTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLogged(t, throttle.Config{})

@@ -168,7 +168,7 @@ type noDisk struct{}
 
 func (noDisk) Write([]byte) (int, error) { panic("disk full") }
 
-// TestProcessorLog_panic: nobody could recover a panic of the logger in a timer. It costs the line only: the episode ends.
+// TestProcessorLog_panic has a logger that panics in the goroutine of a timer. It costs the line only: the episode ends.
 func TestProcessorLog_panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, th := newProcessorLogged(), Must(New(Config{Name: "shop"}))

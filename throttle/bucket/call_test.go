@@ -268,12 +268,12 @@ func TestCall_Goexit(t *testing.T) {
 	})
 }
 
-// unbounded is a store that fails to tell how many calls it makes.
+// unbounded is a store whose MaxCalls panics.
 type unbounded struct{ many }
 
 func (unbounded) MaxCalls() int { panic("no bound") }
 
-// TestCall_MaxCallsPanics checks that no lock is held while a store tells how many calls it makes.
+// TestCall_MaxCallsPanics checks that no lock is held during MaxCalls: the next request is decided.
 func TestCall_MaxCallsPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: unbounded{many{remote: newRemote()}}, Limit: bucket.PerSecond(5)})

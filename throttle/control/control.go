@@ -57,6 +57,7 @@ type Control struct {
 	closed bool
 	timer  *time.Timer // of the next end of a line
 	file   FileStatus
+	reason string                   // of file.Error, or "": see withoutNumbers
 	last   map[[2]string]LastChange // by kind and name
 }
 

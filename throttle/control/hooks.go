@@ -23,7 +23,8 @@ type Hooks struct {
 	// Tuned is called for each line that began, changed or ended, after it has been applied.
 	Tuned func(context.Context, TunedEvent)
 	// Failed is called for a file or a request that was refused, once for each reason, and if a
-	// setting cannot be applied to a throttle that was made after the document.
+	// setting cannot be applied to a throttle that was made after the document. Failures to read a document that
+	// differ by their numbers only have one reason.
 	Failed func(context.Context, FailedEvent)
 }
 

@@ -2,16 +2,12 @@ package control
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/remote"
@@ -103,30 +99,10 @@ func ReadURL(client *http.Client, address string) func(context.Context) ([]byte,
 	}
 }
 
-// reasonOf returns the reason of a failure without the address, which may have a password or a token, and
-// without the local port, the number of a stream and the present time, which would make each failure a new one.
+// reasonOf returns the reason of a failure without the address, which may have a password or a token.
 func reasonOf(err error) error {
 	if wrong := (*url.Error)(nil); errors.As(err, &wrong) {
 		err = wrong.Err
-	}
-	if wrong := (*net.OpError)(nil); errors.As(err, &wrong) {
-		copied := *wrong
-		copied.Source, err = nil, &copied
-	}
-	if wrong := (*net.DNSError)(nil); errors.As(err, &wrong) { // it has the text of an OpError
-		copied := *wrong
-		if before, after, found := strings.Cut(copied.Err, "->"); found {
-			copied.Err = before[:strings.LastIndexByte(before, ' ')+1] + after
-		}
-		err = &copied
-	}
-	if wrong := (x509.CertificateInvalidError{}); errors.As(err, &wrong) && wrong.Reason == x509.Expired {
-		wrong.Detail = fmt.Sprintf("want a time from %s to %s", wrong.Cert.NotBefore.Format(time.RFC3339), wrong.Cert.NotAfter.Format(time.RFC3339))
-		err = wrong
-	}
-	numbers := regexp.MustCompile(`stream ID \d+; |LastStreamID=\d+, `) // of streams of HTTP/2
-	if text := err.Error(); numbers.MatchString(text) {
-		err = errors.New(numbers.ReplaceAllString(text, ""))
 	}
 	return fmt.Errorf("GET: %w", err)
 }

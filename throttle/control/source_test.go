@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -27,10 +24,6 @@ func TestWatchFunc(t *testing.T) {
 		var r recorder
 		c := newControl(t, r.hooks())
 		th := newThrottle(t, c, "stock")
-		type answer struct {
-			text    string
-			failure error
-		}
 		var now atomic.Pointer[answer]
 		var reads atomic.Int64
 		var buffer [64]byte // the same for all reads
@@ -69,6 +62,12 @@ func TestWatchFunc(t *testing.T) {
 	})
 }
 
+// answer is what a read returns.
+type answer struct {
+	text    string
+	failure error
+}
+
 func ratio(of int) string { return fmt.Sprintf(`{"throttles": {"stock": {"ratio": %d}}}`, of) }
 
 func TestWatchFunc_refuses(t *testing.T) {
@@ -86,47 +85,58 @@ func TestWatchFunc_refuses(t *testing.T) {
 	}
 }
 
-// TestWatchFunc_panics goes on after a read that panics, at the start and later.
-func TestWatchFunc_panics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newControl(t, control.Hooks{})
-		th := newThrottle(t, c, "stock")
-		var reads atomic.Int64
-		err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
-			if reads.Add(1) < 3 {
-				panic("an accident")
+// TestWatchFunc_accidents goes on after reads that panic or end their goroutine, at the start and later.
+func TestWatchFunc_accidents(t *testing.T) {
+	for want, accident := range map[string]func(){
+		"control: x: read panicked: an accident":       func() { panic("an accident") },
+		"control: x: the function ended its goroutine": runtime.Goexit,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newControl(t, control.Hooks{})
+			th := newThrottle(t, c, "stock")
+			var reads atomic.Int64
+			err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
+				if reads.Add(1) < 3 {
+					accident()
+				}
+				return []byte(ratio(3)), nil
+			})
+			time.Sleep(1500 * time.Millisecond)
+			if got := c.Status().File.Error; err != nil || reads.Load() != 2 || !strings.HasPrefix(got, want) {
+				t.Errorf("got error %v, %d reads, refused for %q want %q", err, reads.Load(), got, want)
 			}
-			return []byte(ratio(3)), nil
+			time.Sleep(time.Second)
+			if got := c.Status().File.Error; got != "" || th.Stats().Ratio != 3 {
+				t.Errorf("after a good read: got ratio %v, refused for %q", th.Stats().Ratio, got)
+			}
 		})
-		time.Sleep(1500 * time.Millisecond)
-		if got := c.Status().File.Error; err != nil || reads.Load() != 2 || got != "control: x: read panicked: an accident" {
-			t.Errorf("got error %v, %d reads, refused for %q", err, reads.Load(), got)
-		}
-		time.Sleep(time.Second)
-		if got := c.Status().File.Error; got != "" || th.Stats().Ratio != 3 {
-			t.Errorf("after a good read: got ratio %v, refused for %q", th.Stats().Ratio, got)
-		}
-	})
+	}
 }
 
-// TestWatchFunc_goexit goes on after reads that end their goroutine.
-func TestWatchFunc_goexit(t *testing.T) {
+// TestWatchFunc_sameReason: failed reads whose texts differ by numbers only are reported once, documents each time.
+func TestWatchFunc_sameReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newControl(t, control.Hooks{})
-		th := newThrottle(t, c, "stock")
-		var reads atomic.Int64
-		err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
-			if reads.Add(1) < 3 {
-				runtime.Goexit()
-			}
-			return []byte(ratio(3)), nil
-		})
-		if s := c.Stats(); err != nil || !s.Watching || !s.Broken {
-			t.Errorf("after the first read: got error %v and %+v want a refusal", err, s)
+		var failed []error
+		c := newControl(t, control.Hooks{Failed: func(_ context.Context, e control.FailedEvent) { failed = append(failed, e.Err) }})
+		newThrottle(t, c, "stock")
+		broken := fmt.Errorf("read tcp 10.0.0.1:4711->10.0.0.2:80: %w", io.ErrUnexpectedEOF)
+		answers := []answer{
+			{failure: broken}, {failure: errors.New("read tcp 10.0.0.1:52001->10.0.0.2:80: unexpected EOF")},
+			{failure: errors.New("stream error: stream ID 3")}, {failure: errors.New("stream error: stream ID 5")},
+			{failure: errors.New("current time 2026-11-28T10:00:00Z is after 2026-11-01T00:00:00Z")},
+			{failure: errors.New("current time 2026-11-28T10:00:11Z is after 2026-11-01T00:00:00Z")},
+			{text: ratio(-1)}, {text: ratio(-1)}, {text: ratio(-2)},
 		}
-		time.Sleep(2500 * time.Millisecond)
-		if s := c.Stats(); s.Broken || th.Stats().Ratio != 3 {
-			t.Errorf("after a good read: got ratio %v, %+v", th.Stats().Ratio, s)
+		reads := 0
+		err := c.WatchFunc(t.Context(), "x", time.Second, func(context.Context) ([]byte, error) {
+			a := answers[min(reads, len(answers)-1)]
+			reads++
+			return []byte(a.text), a.failure
+		})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err != nil || len(failed) != 5 || !errors.Is(failed[0], io.ErrUnexpectedEOF) {
+			t.Errorf("got error %v, reported %q want five reasons, the first with its cause", err, failed)
 		}
 	})
 }
@@ -178,80 +188,6 @@ func TestReadURL(t *testing.T) {
 	s.Close()
 	if _, err := read(t.Context()); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "connect") {
 		t.Errorf("no server: got error %v", err)
-	}
-}
-
-// TestReadURL_sameReason: a failure of each connection has the same text, so that it is reported once.
-func TestReadURL_sameReason(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	defer s.Close()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err == nil {
-			err = c.SetReadDeadline(time.Now())
-		}
-		return c, err
-	}}}
-	read := control.ReadURL(client, s.URL)
-	_, first := read(t.Context())
-	_, second := read(t.Context())
-	if first == nil || second == nil || first.Error() != second.Error() {
-		t.Errorf("got %v and %v want the same", first, second)
-	}
-}
-
-// silent is a connection that nothing comes from.
-type silent struct{ net.Conn }
-
-func (c silent) Read([]byte) (int, error) {
-	return 0, &net.OpError{Op: "read", Net: "udp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.ErrDeadlineExceeded}
-}
-
-// TestReadURL_sameReasonOfNames: it is the same if the server of names does not answer.
-func TestReadURL_sameReasonOfNames(t *testing.T) {
-	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		c, err := new(net.Dialer).DialContext(ctx, "udp", "127.0.0.1:9")
-		return silent{c}, err
-	}}
-	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Resolver: resolver}).DialContext}}
-	read := control.ReadURL(client, "http://config.invalid.")
-	_, first := read(t.Context())
-	_, second := read(t.Context())
-	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "lookup config.invalid.") {
-		t.Errorf("got %v and %v want the same", first, second)
-	}
-}
-
-// TestReadURL_sameReasonOfStreams: it is the same over HTTP/2, whose errors have the number of the stream.
-func TestReadURL_sameReasonOfStreams(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	s.EnableHTTP2 = true
-	s.StartTLS()
-	defer s.Close()
-	read := control.ReadURL(s.Client(), s.URL)
-	_, first := read(t.Context())
-	_, second := read(t.Context())
-	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "stream error: INTERNAL_ERROR") {
-		t.Errorf("got %v and %v want the same", first, second)
-	}
-}
-
-// TestReadURL_sameReasonOfCertificates: it is the same if the certificate has expired, though its error has the present time.
-func TestReadURL_sameReasonOfCertificates(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	defer s.Close()
-	client, ends := s.Client(), s.Certificate().NotAfter
-	client.Transport.(*http.Transport).TLSClientConfig.Time = func() time.Time {
-		ends = ends.Add(time.Second)
-		return ends
-	}
-	read := control.ReadURL(client, s.URL)
-	_, first := read(t.Context())
-	_, second := read(t.Context())
-	if first == nil || second == nil || first.Error() != second.Error() || !strings.Contains(first.Error(), "certificate has expired") {
-		t.Errorf("got %v and %v want the same", first, second)
 	}
 }
 

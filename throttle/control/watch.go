@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -69,13 +71,13 @@ func (c *Control) startWatching(path string) error {
 }
 
 // setFile records what became of the file. It reports whether the reason of a refusal is a new one.
-func (c *Control) setFile(f FileStatus) (fresh bool) {
+func (c *Control) setFile(f FileStatus, reason string) (fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.Error != "" && f.Error == c.file.Error {
+	if f.Error != "" && reason == c.reason {
 		return false
 	}
-	c.file = f
+	c.file, c.reason = f, reason
 	return f.Error != ""
 }
 
@@ -95,7 +97,7 @@ type watcher struct {
 func (w *watcher) run(ctx context.Context) {
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
-	defer w.control.setFile(FileStatus{})
+	defer w.control.setFile(FileStatus{}, "")
 	for {
 		select {
 		case <-ticker.C:
@@ -111,12 +113,15 @@ func (w *watcher) run(ctx context.Context) {
 // look reads the document, and applies it if it has changed or was refused.
 func (w *watcher) look(ctx context.Context) {
 	data, written, err := w.read(ctx)
+	reason := withoutNumbers(err)
 	unchanged := err == nil && w.applied != nil && bytes.Equal(data, w.applied)
 	if unchanged && w.control.fileStatus().Error == "" {
 		return
 	}
 	if err == nil && !unchanged {
-		err = w.apply(ctx, data, written)
+		if err = w.apply(ctx, data, written); err != nil {
+			reason = err.Error()
+		}
 	}
 	if errors.Is(err, errClosed) || ctx.Err() != nil {
 		return
@@ -125,7 +130,7 @@ func (w *watcher) look(ctx context.Context) {
 	if err != nil {
 		f.Error, f.Since = err.Error(), presentTime()
 	}
-	if w.control.setFile(f) {
+	if w.control.setFile(f, reason) {
 		w.control.fail(ctx, throttle.SourceFile, err)
 	}
 }
@@ -145,6 +150,20 @@ func (w *watcher) apply(ctx context.Context, data []byte, written time.Time) err
 	}
 	w.applied, w.version, w.since = bytes.Clone(data), versionOf(data), presentTime() // read may use its bytes again
 	return nil
+}
+
+// withoutNumbers returns the text of a failed read without its digits. Ports, streams and the present time would make each
+// failure a new one.
+func withoutNumbers(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, err.Error())
 }
 
 // presentTime returns the time for a FileStatus.

@@ -51,7 +51,7 @@ func TestMiddleware_Tell(t *testing.T) {
 			w := served(newThrottle(t, throttle.Config{}), c.config, incoming(t.Context()), handler)
 			want := c.want
 			if how == "error" && (name == "default" || name == "exempt") {
-				want = "TEXT of a backend" // a middleware that tells nobody leaves it as it is
+				want = "TEXT of a backend" // a middleware without Tell leaves it as it is
 			}
 			equal(t, name+", "+how, strings.Join(w.Header()[protocol.LoadHeader], "|"), want)
 		}
