@@ -38,6 +38,10 @@ const (
 	// longestTick is how much a tick counts at most, in seconds. A longer one says that the process has
 	// stood still, and little about the wait since.
 	longestTick = 0.05
+	// topShedFully is the probability of shedding the highest of several priorities from which the wait may be
+	// twice as long. Requests come by chance: with a short queue, one of the highest priority is shed at one moment,
+	// and one of the next priority is admitted a moment later.
+	topShedFully = 0.1
 	// otherWaits is how often a goroutine may wait for those that are no requests: it meets them again
 	// if its work takes several turns.
 	otherWaits = 1.5
@@ -106,7 +110,7 @@ func (c *Controller) Update(r *Reading) {
 	}
 	c.trend.add(float64(r.Runnable), dt)
 	c.wait += (now - c.wait) / 2
-	c.aim = base + otherWaits*c.background.floor
+	c.aim = base*(1+min(1, c.mix.topShed()/topShedFully)) + otherWaits*c.background.floor
 	c.steer(dt)
 	c.mix.spread(c.Share())
 }

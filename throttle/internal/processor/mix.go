@@ -1,6 +1,9 @@
 package processor
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MaxPriorities is the number of priorities.
 const MaxPriorities = 16
@@ -48,4 +51,14 @@ func (m *mix) spread(share float64) {
 		}
 		m.drop[p] = before
 	}
+}
+
+// topShed returns the probability of the highest priority that calls come with, or 0 if there is no lower one.
+func (m *mix) topShed() float64 {
+	comes := func(calls float64) bool { return calls > 0.5 }
+	top := slices.IndexFunc(m.calls[:], comes)
+	if top < 0 || !slices.ContainsFunc(m.calls[top+1:], comes) {
+		return 0
+	}
+	return m.drop[top]
 }
