@@ -135,6 +135,15 @@ func (c *Controller) shortWait() float64 { return c.wait * shortPart }
 // Share returns the share of the demand that is shed.
 func (c *Controller) Share() float64 { return 1 - math.Exp(-c.refusing) }
 
+// said returns the share for callers: more than 0 until the overload has ended. Clients that shed in place of the
+// server leave it nothing to shed for moments. If it said then that it is calm, they would begin anew each time.
+func (c *Controller) said() float64 {
+	if c.overload {
+		return max(c.Share(), math.SmallestNonzeroFloat64)
+	}
+	return c.Share()
+}
+
 // learn finds out how long a goroutine waits for others than requests. If that explains the wait, the
 // overload has been none.
 func (c *Controller) learn(r *Reading, dt, now, base float64) {

@@ -116,7 +116,7 @@ func (d *Demand) reuse(cohort uint32) {
 // Overloaded reports whether calls wait for longer than the aim, or are shed for it.
 func (d *Demand) Overloaded() bool { return d.process.state.Load() == overloaded }
 
-// Share returns the share of the calls that is shed.
+// Share returns the share of the calls that is shed. It is more than 0 until the overload has ended.
 func (d *Demand) Share() float64 { return math.Float64frombits(d.process.share.Load()) }
 
 // Drop returns the probability with which a call of a priority is shed.

@@ -181,7 +181,7 @@ func (p *Process) tick(at time.Duration) bool {
 	if before, state := p.state.Load(), p.controller.state(r); before != stopped && before != state {
 		p.state.CompareAndSwap(before, state)
 	}
-	if bits := math.Float64bits(p.controller.Share()); bits != p.share.Load() {
+	if bits := math.Float64bits(p.controller.said()); bits != p.share.Load() {
 		p.share.Store(bits)
 	}
 	for i, drop := range p.controller.mix.drop {

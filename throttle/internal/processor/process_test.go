@@ -73,6 +73,25 @@ func TestProcess_rests(t *testing.T) {
 	equal(t, "probability after a rest", d.Enter(0, 3), 0)
 }
 
+// TestDemand_Share ends the queue: a moment without shedding does not end the overload, but half a second does.
+func TestDemand_Share(t *testing.T) {
+	runnable := 1000
+	p := newProcess(func(float64) (int, int, float64) { return runnable, 2, 8 })
+	d := p.Demand(20*time.Millisecond, false)
+	play(p, d, tick, time.Second)
+	runnable = 0
+	at := time.Second
+	for d.Drop(3) > 0 && at < 10*time.Second {
+		at += tick
+		play(p, d, at, at)
+	}
+	if share := d.Share(); share <= 0 {
+		t.Errorf("nothing is shed: got share %v, want more than 0", share)
+	}
+	play(p, d, at, at+time.Second/2)
+	equal(t, "share after half a second", d.Share(), 0)
+}
+
 // TestProcess_shadow has calls of ModeShadow. They have probabilities, and change those of others in
 // nothing.
 func TestProcess_shadow(t *testing.T) {
