@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // ErrShed matches the error of every shed call with errors.Is, whether a throttle, a breaker, a
@@ -49,7 +51,7 @@ func (e *ShedError) Error() string {
 		why += ", and its tenant takes more than its share"
 	}
 	if e.Key != "" {
-		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority%s", e.Throttle, e.Key, e.Priority, why)
+		return fmt.Sprintf("throttle: %s for %s shed a call of %v priority%s", e.Throttle, check.Shown(e.Key), e.Priority, why)
 	}
 	return fmt.Sprintf("throttle: %s shed a call of %v priority%s", e.Throttle, e.Priority, why)
 }
@@ -58,7 +60,7 @@ func (e *ShedError) Error() string {
 func (e *ShedError) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("throttle", e.Throttle)}
 	if e.Key != "" {
-		attrs = append(attrs, slog.String("key", e.Key))
+		attrs = append(attrs, check.Attr("key", e.Key))
 	}
 	attrs = append(attrs, slog.String("priority", e.Priority.String()), slog.String("cause", e.Cause.String()))
 	if e.Tenant {

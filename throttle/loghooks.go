@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // logInterval is the time between two checks whether shedding has stopped.
@@ -125,7 +127,7 @@ func shortened(n float64) float64 {
 func nameAttrs(t *Throttle) []slog.Attr {
 	attrs := []slog.Attr{slog.String("throttle", t.Name())}
 	if key := t.Key(); key != "" {
-		attrs = append(attrs, slog.String("key", key))
+		attrs = append(attrs, check.Attr("key", key))
 	}
 	return attrs
 }

@@ -140,8 +140,9 @@ func TestLogValues(t *testing.T) {
 	}
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, nil))
-	logger.Info("shed", "err", shed, "key", breaker.Key{ID: "alone"})
-	want := `err.breaker=hooks err.key.tenant=acme err.key.id=k err.state=disabled err.reason="breaker: circuit is disabled" key.id=alone`
+	logger.Info("shed", "err", shed, "key", breaker.Key{ID: strings.Repeat("x", 300)})
+	want := `err.breaker=hooks err.key.tenant=acme err.key.id=k err.state=disabled err.reason="breaker: circuit is disabled" key.id="` +
+		strings.Repeat("x", 256) + `... (300 bytes)"`
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("got %swant %s", out.String(), want)
 	}

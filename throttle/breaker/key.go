@@ -28,9 +28,9 @@ func (k Key) String() string {
 // LogValue returns the tenant, if any, and the ID as a group.
 func (k Key) LogValue() slog.Value {
 	if k.Tenant == "" {
-		return slog.GroupValue(slog.String("id", k.ID))
+		return slog.GroupValue(check.Attr("id", k.ID))
 	}
-	return slog.GroupValue(slog.String("tenant", k.Tenant), slog.String("id", k.ID))
+	return slog.GroupValue(check.Attr("tenant", k.Tenant), check.Attr("id", k.ID))
 }
 
 // shownKey returns the key for the text of an error. A long key is cut.

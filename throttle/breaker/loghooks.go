@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
@@ -65,7 +66,7 @@ func changeLevel(e Event) slog.Level {
 
 func changeAttrs(e Event) []slog.Attr {
 	return []slog.Attr{
-		slog.String("breaker", e.Breaker), slog.String("tenant", e.Key.Tenant), slog.String("key", e.Key.ID),
+		slog.String("breaker", e.Breaker), check.Attr("tenant", e.Key.Tenant), check.Attr("key", e.Key.ID),
 		slog.String("from", e.From.String()), slog.String("to", e.To.String()), slog.String("reason", e.Reason.String()), slog.Int("trips", e.Trips),
 		slog.Float64("failures", e.Failures), slog.Float64("successes", e.Successes), slog.Bool("shadow", e.Shadow),
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -61,15 +60,8 @@ func (e *DeniedError) Error() string {
 
 // LogValue returns the fields of the error as a group. A long key is cut.
 func (e *DeniedError) LogValue() slog.Value {
-	key := e.Key
-	if len(key) > maxLoggedKey {
-		key = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(key[:maxLoggedKey], ""), len(key))
-	}
-	return slog.GroupValue(slog.String("limiter", e.Limiter), slog.String("key", key), slog.Duration("retry_after", e.RetryAfter))
+	return slog.GroupValue(slog.String("limiter", e.Limiter), check.Attr("key", e.Key), slog.Duration("retry_after", e.RetryAfter))
 }
-
-// maxLoggedKey is how many bytes of a key a log record contains.
-const maxLoggedKey = 64
 
 // Is reports whether target is ErrDenied or throttle.ErrShed.
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied || target == throttle.ErrShed }

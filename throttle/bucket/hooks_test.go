@@ -257,9 +257,9 @@ func TestText(t *testing.T) {
 		}
 		return a
 	}}))
-	log.Info("denied", "error", &bucket.DeniedError{Limiter: "mail", Key: long, RetryAfter: time.Second})
+	log.Info("denied", "error", &bucket.DeniedError{Limiter: "mail", Key: long + long + long, RetryAfter: time.Second})
 	log.Info("decided", "decision", bucket.Decision{Allowed: true, Granted: 1, Limit: 5, Remaining: 4})
-	want := `level=INFO msg=denied error.limiter=mail error.key="` + long[:64] + `... (100 bytes)" error.retry_after=1s
+	want := `level=INFO msg=denied error.limiter=mail error.key="` + (long + long + long)[:256] + `... (300 bytes)" error.retry_after=1s
 level=INFO msg=decided decision.allowed=true decision.granted=1 decision.remaining=4 decision.limit=5` +
 		" decision.retry_after=0s decision.reset_after=0s decision.source=store\n"
 	equals(t, out.String(), want, "the log")

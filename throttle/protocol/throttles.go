@@ -110,7 +110,7 @@ func (t *Throttles) Of(key string) *throttle.Throttle {
 		if t.name != "" { // empty if a user has made the Group
 			log = log.With(slog.String("throttle", t.name))
 		}
-		log.Warn("throttle: calls pass no throttle", slog.String("key", key), slog.Any("error", err))
+		log.Warn("throttle: calls pass no throttle", check.Attr("key", key), slog.Any("error", err))
 	}
 	return nil
 }

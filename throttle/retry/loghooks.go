@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
@@ -40,7 +41,7 @@ func LogHooks(logger *slog.Logger) Hooks {
 func (r *Retrier) logAttrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("retry", r.Name())}
 	if key := r.Key(); key != "" {
-		attrs = append(attrs, slog.String("key", key))
+		attrs = append(attrs, check.Attr("key", key))
 	}
 	return attrs
 }

@@ -4,6 +4,8 @@ package check
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -79,4 +81,16 @@ func Shown(name string) string {
 		return fmt.Sprintf("%q", name)
 	}
 	return fmt.Sprintf("%q... (%d bytes)", name[:shownName], len(name))
+}
+
+// maxLogged is how many bytes of a value a log record has. It is more than an error has, because log records are
+// searched by keys.
+const maxLogged = 256
+
+// Attr returns the attribute of a log record for a key or another value that may be long. A long value is cut.
+func Attr(name, value string) slog.Attr {
+	if len(value) > maxLogged {
+		value = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(value[:maxLogged], ""), len(value))
+	}
+	return slog.String(name, value)
 }
