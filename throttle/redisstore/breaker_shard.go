@@ -118,7 +118,7 @@ func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
 	}
 	_, err := pipe.Exec(ctx)
 	if err != nil && !isServerError(err) {
-		return contextError(ctx, err)
+		return callError(ctx, b.client, err)
 	}
 	return nil
 }

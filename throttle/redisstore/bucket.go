@@ -90,7 +90,7 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	if err == nil {
 		err = b.client.Del(ctx, key).Err()
 	}
-	return failed("reset", key, callError(ctx, err))
+	return failed("reset", key, b.callError(ctx, err))
 }
 
 // Cancelable implements [bucketstore.Cancelable]. It returns the client's ContextTimeoutEnabled,

@@ -55,8 +55,7 @@ func (b *Bucket) call(ctx context.Context, open ...*bucketCall) {
 		if len(open) > 1 {
 			_, _ = pipe.Exec(ctx) // each command has its error
 		}
-		swaps := b.scripts.swap
-		open = slices.DeleteFunc(open, func(c *bucketCall) bool { return c.end(ctx, swaps) })
+		open = slices.DeleteFunc(open, func(c *bucketCall) bool { return b.end(ctx, c) })
 	}
 	setErr(open, errLostRaces)
 }
@@ -67,24 +66,25 @@ func setErr(calls []*bucketCall, err error) {
 	}
 }
 
-// callError is contextError, and wraps ErrNotSent if no connection of the pool was free.
-func callError(ctx context.Context, err error) error {
+// callError is the function of that name, and wraps ErrNotSent if no connection of the pool was free.
+func (b *Bucket) callError(ctx context.Context, err error) error {
 	if errors.Is(err, redis.ErrPoolTimeout) {
 		err = fmt.Errorf("%w: %w", bucketstore.ErrNotSent, err)
 	}
-	return contextError(ctx, err)
+	return callError(ctx, b.client, err)
 }
 
 // end ends a call after the reply of its script. It returns false if the call must go on: with the text of
 // the script, or with a swap.
-func (c *bucketCall) end(ctx context.Context, swap *redis.Script) bool {
+func (b *Bucket) end(ctx context.Context, c *bucketCall) bool {
+	swap := b.scripts.swap
 	values, err := c.sent.Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") && !c.withText {
 		c.withText = true
 		return false
 	}
 	if err != nil {
-		c.err = callError(ctx, err)
+		c.err = b.callError(ctx, err)
 		return true
 	}
 	reply, err := parseReply(values)

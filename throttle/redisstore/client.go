@@ -118,14 +118,20 @@ func run(ctx context.Context, client redis.UniversalClient, script *redis.Script
 		return nil, err
 	}
 	reply, err := script.Run(ctx, client, keys, args...).Slice()
-	return reply, contextError(ctx, err)
+	return reply, callError(ctx, client, err)
 }
 
-// contextError adds the error of the context to err if the context has ended. A socket returns
+// callError adds the error of the context to err if the context has ended. A socket returns
 // another error, and may return it a moment before the context ends.
-func contextError(ctx context.Context, err error) error {
+//
+// If there was no reply, a cluster client reads in the background which node has which keys: a replica
+// may have been promoted. By itself it does that once a minute, and after a redirect by another node.
+func callError(ctx context.Context, client redis.UniversalClient, err error) error {
 	if err == nil {
 		return nil
+	}
+	if c, ok := client.(*redis.ClusterClient); ok && !isServerError(err) {
+		c.ReloadState(ctx)
 	}
 	ended := ctx.Err()
 	if deadline, ok := ctx.Deadline(); ended == nil && ok && !time.Now().Before(deadline) {

@@ -60,6 +60,10 @@
 // nodes. The lease and the probes are on one node, and only the clock of that node is used, so
 // clocks of nodes may differ.
 //
+// If a node does not answer, both stores make the client read again which node has which keys. So a
+// replica that was promoted is found at about the second call after that. By itself go-redis reads the
+// nodes once a minute, and after a redirect.
+//
 // The store reads from primaries only. A replica may be behind, and then a recent write would seem
 // lost. Therefore [NewBreaker] returns an error for a client that reads from replicas (ReadOnly,
 // RouteByLatency or RouteRandomly). It also returns an error for a [redis.Ring]: a Ring fails over

@@ -47,12 +47,11 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 	const slots = 16384
 	cluster := make([]*RedisServer, nodes)
 	for i := range cluster {
-		cluster[i] = Redis(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
+		cluster[i] = clusterNode(t)
 		cluster[i].Do(t, "CLUSTER", "ADDSLOTSRANGE", i*slots/nodes, (i+1)*slots/nodes-1)
 		cluster[i].Do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
-		host, port, _ := net.SplitHostPort(cluster[0].Address)
 		if i > 0 {
-			cluster[i].Do(t, "CLUSTER", "MEET", host, port, cluster[0].bus)
+			cluster[i].meet(t, cluster[0])
 		}
 	}
 	for _, r := range cluster {
@@ -61,6 +60,35 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 		}
 	}
 	return cluster
+}
+
+// RedisClusterReplica starts a replica of a node of a cluster and returns it when it has caught up and all nodes know it. It is
+// promoted only by CLUSTER FAILOVER.
+func RedisClusterReplica(t testing.TB, cluster []*RedisServer, of int) *RedisServer {
+	t.Helper()
+	r := clusterNode(t)
+	r.meet(t, cluster[of])
+	id := fmt.Sprint(cluster[of].Do(t, "CLUSTER", "MYID"))
+	r.awaitAnswer(t, "the replica knows its node", id, "CLUSTER", "NODES")
+	r.Do(t, "CLUSTER", "REPLICATE", id)
+	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
+	for _, other := range cluster {
+		other.awaitAnswer(t, "the node knows the replica", "slave "+id, "CLUSTER", "NODES")
+	}
+	return r
+}
+
+// clusterNode starts a node, which must meet another one.
+func clusterNode(t testing.TB) *RedisServer {
+	t.Helper()
+	return Redis(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
+}
+
+// meet makes a node join the cluster of another one.
+func (r *RedisServer) meet(t testing.TB, other *RedisServer) {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(other.Address)
+	r.Do(t, "CLUSTER", "MEET", host, port, other.bus)
 }
 
 // Restart starts the server again after Kill, at its old address. Its data are lost, unless its flags

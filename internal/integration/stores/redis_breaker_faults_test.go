@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // wantRedisRefused checks that these steps fail with the server's error, and that the others succeed.
@@ -173,5 +174,35 @@ func TestRedisCluster_LostNode(t *testing.T) {
 	}
 	if reached == 0 || reached == 12 {
 		t.Errorf("got %d of 12 shards want those of two nodes out of three", reached)
+	}
+}
+
+// TestRedisCluster_Failover promotes the replica of a node that has been killed. The client must find it long before the
+// minute after which it reads the nodes by itself.
+func TestRedisCluster_Failover(t *testing.T) {
+	servers := program.RedisCluster(t, 3)
+	replica := program.RedisClusterReplica(t, servers, 1)
+	client := redisClient(t, servers...)
+	breakers, buckets := redisStore(client, "b"), redisBucket(client, "b")
+	reach := func() error {
+		_, err := breakers.Versions(t.Context())
+		answers := buckets.TakeMany(t.Context(), []bucketstore.Request{{Key: "1", Limit: slowly(3)}, {Key: "2", Limit: slowly(3)}, {Key: "3", Limit: slowly(3)}})
+		return errors.Join(err, answers[0].Err, answers[1].Err, answers[2].Err)
+	}
+	must(t, reach())
+	servers[1].Kill(t)
+	if reach() == nil {
+		t.Error("got no error without a node")
+	}
+	replica.Do(t, "CLUSTER", "FAILOVER", "TAKEOVER")
+	promoted := time.Now()
+	program.Eventually(t, "the client finds the replica", func() string {
+		if err := reach(); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	if took := time.Since(promoted); took > 30*time.Second {
+		t.Errorf("the client found the replica after %v", took)
 	}
 }
