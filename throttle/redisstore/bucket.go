@@ -62,8 +62,8 @@ type BucketConfig struct {
 // A server without free memory (maxmemory with noeviction, which is the right policy here) cannot
 // grant tokens, and Take returns an error. Requests for no tokens and denials still work.
 //
-// A client that retries a call without a reply, as go-redis does by default, may take tokens twice
-// and use them once. A client with [Options] does not retry.
+// A client that retries a call without a reply, as go-redis does by default and always in a cluster, may
+// take tokens several times and use them once. A client with [Options] for one server does not retry.
 type Bucket struct {
 	client  redis.UniversalClient
 	prefix  string

@@ -26,6 +26,9 @@ const (
 	socketTimeout = 500 * time.Millisecond
 )
 
+// connectionAge is the longest time for which a client that is made with Options uses a connection.
+const connectionAge = time.Minute
+
 // Options returns settings for the client of a store, for [redis.NewUniversalClient]. One address
 // is a server, several addresses are a cluster. Add the credentials that your server needs.
 //
@@ -34,9 +37,13 @@ const (
 //   - A context ends a call on the socket. By default, a server that hangs blocks each call for
 //     seconds.
 //   - The client retries nothing. A refresh is repeated anyway, and a write that is sent twice
-//     conflicts with itself.
+//     conflicts with itself. In a cluster, go-redis still sends a call again, up to three times, if
+//     its connection breaks.
 //   - The timeout to connect is 1 s. The timeouts to read, to write, and to wait for a connection
 //     of the pool are 500 ms.
+//   - No connection is used for more than a minute. If an address moves to another server, such as a
+//     Service of Kubernetes in a failover, connections to the old primary can stay open. A manager
+//     could read old circuits there without end.
 func Options(addresses ...string) *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		Addrs:                 addresses,
@@ -47,6 +54,8 @@ func Options(addresses ...string) *redis.UniversalOptions {
 		ReadTimeout:           socketTimeout,
 		WriteTimeout:          socketTimeout,
 		PoolTimeout:           socketTimeout,
+		ConnMaxLifetime:       connectionAge - connectionAge/4,
+		ConnMaxLifetimeJitter: connectionAge / 4, // so that not all end at the same time
 		// By default the client asks on each connection for notifications of maintenance. Only some
 		// managed servers support them.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

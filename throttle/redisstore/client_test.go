@@ -28,7 +28,7 @@ func TestOptions(t *testing.T) {
 	one := Options("a:1").Simple()
 	if !one.ContextTimeoutEnabled || one.MaxRetries != -1 || one.Addr != "a:1" ||
 		one.ReadTimeout != socketTimeout || one.WriteTimeout != socketTimeout || one.DialTimeout != dialTimeout ||
-		one.DialerRetries != 1 || one.PoolTimeout != socketTimeout {
+		one.DialerRetries != 1 || one.PoolTimeout != socketTimeout || one.ConnMaxLifetime+one.ConnMaxLifetimeJitter != connectionAge {
 		t.Errorf("a server: got %+v", one)
 	}
 	if many := Options("a:1", "b:2").Cluster(); !many.ContextTimeoutEnabled || many.MaxRetries != -1 || len(many.Addrs) != 2 {
