@@ -62,18 +62,18 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 	return cluster
 }
 
-// RedisClusterReplica starts a replica of a node of a cluster and returns it when it has caught up and all nodes know it. It is
+// RedisClusterReplica starts a replica of a node of a cluster and returns it when it has caught up and all nodes list it. It is
 // promoted only by CLUSTER FAILOVER.
 func RedisClusterReplica(t testing.TB, cluster []*RedisServer, of int) *RedisServer {
 	t.Helper()
 	r := clusterNode(t)
 	r.meet(t, cluster[of])
 	id := fmt.Sprint(cluster[of].Do(t, "CLUSTER", "MYID"))
-	r.awaitAnswer(t, "the replica knows its node", id, "CLUSTER", "NODES")
+	r.awaitAnswer(t, "the replica lists its node", id, "CLUSTER", "NODES")
 	r.Do(t, "CLUSTER", "REPLICATE", id)
 	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
 	for _, other := range cluster {
-		other.awaitAnswer(t, "the node knows the replica", "slave "+id, "CLUSTER", "NODES")
+		other.awaitAnswer(t, "the node lists the replica", "slave "+id, "CLUSTER", "NODES")
 	}
 	return r
 }
