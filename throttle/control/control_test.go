@@ -52,15 +52,15 @@ retry orders: applied, mode enforce -> off, attempts 3 -> 2, source apply`, thro
 		t.Fatal(err)
 	}
 	want("tuned by code", "", throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
-	apply(t, c, `{"throttles": {"stock": {"ratio": 3}}, "buckets": {"api": {"capacity": 60}}}`)
+	apply(t, c, `{"throttles": {"stock": {"ratio": 3}}, "buckets": {"api": {"capacity": 60, "refill": 0}}}`)
 	want("changed", `throttle stock: applied, mode off -> shadow, slow 200ms -> 0s, source apply
 breaker payments: ended, mode shadow -> enforce, source apply
-bucket api: applied, capacity 50 -> 60, source apply
+bucket api: applied, capacity 50 -> 60, refill 10 -> 60, source apply
 backoff table: ended, max_interval 5s -> 30s, source apply
 retry orders: ended, mode off -> enforce, attempts 2 -> 3, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 60, 30*time.Second)
 	apply(t, c, `{}`)
 	want("ended", `throttle stock: ended, ratio 3 -> 2, source apply
-bucket api: ended, capacity 60 -> 10, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 10, 30*time.Second)
+bucket api: ended, capacity 60 -> 10, refill 60 -> 10, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 10, 30*time.Second)
 }
 
 // TestApply_allOrNothing names each line that is wrong, and changes none.

@@ -96,7 +96,7 @@ func ParseDocument(data []byte) (Document, error) {
 		return d, fmt.Errorf("control: document has more than %d bytes", MaxDocument)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return d, errors.New("control: document is not a JSON object: want one such as {} or {\"throttles\": {...}}")
+		return d, fmt.Errorf("control: document is not a JSON object, it begins with %.12q: want one such as {} or {\"throttles\": {...}}", data)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

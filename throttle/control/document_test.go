@@ -18,7 +18,8 @@ func TestParseDocument_refuses(t *testing.T) {
 		{"empty", "", "not a JSON object"},
 		{"null", "null", "not a JSON object"},
 		{"array", "[]", "not a JSON object"},
-		{"YAML", "throttles:\n  stock:\n    mode: off\n", "not a JSON object"},
+		{"YAML", "throttles:\n  stock:\n    mode: off\n", `not a JSON object, it begins with "throttles:\n "`},
+		{"byte order mark", "\ufeff{}", `it begins with "\ufeff{}"`},
 		{"line of a mode", "{\n\"throttles\": {\n\"stock\": {\"mode\": \"of\"}\n},\n\"breakers\": {}\n}", "line 3: "},
 		{"line of a field", "{\n\"throttles\": {\n\"stock\": {\"mod\": \"off\"}\n},\n\"breakers\": {}\n}", `line 3: json: unknown field "mod"`},
 		{"line of a duration", "{\n\"throttles\": {\n\"a\": {\"ratio\": 3},\n\"stock\": {\"slow\": \"2\"}\n},\n\"breakers\": {}\n}", "line 4: "},
@@ -170,9 +171,9 @@ func TestDocument_services_refuses(t *testing.T) {
 	}{
 		{
 			"label that is not there", `{"match": {"sevrice": "shop"}, "throttles": {"stock": {"ratio": 3}}}`,
-			`services[0]: match: Config.Labels has no "sevrice": want some of ["cluster" "service"]`, shop,
+			`services[0]: match: Config.Labels has no "sevrice": it has ["cluster" "service"]`, shop,
 		},
-		{"no labels", `{"match": {"service": "shop"}, "throttles": {"stock": {"ratio": 3}}}`, `has no "service"`, nil},
+		{"no labels", `{"match": {"service": "shop"}, "throttles": {"stock": {"ratio": 3}}}`, `has no "service": it has []`, nil},
 		{"name", `{"match": {"service": "shop"}, "throttles": {"stok": {"ratio": 3}}}`, `throttle "stok": unknown name`, shop},
 		{"null", `{"match": {"service": "mail"}, "throttles": {"stock": null}}`, `services[0]: control: throttle "stock": line is null`, shop},
 		{"line of another service", `{"match": {"service": "mail"}, "throttles": {"sent": {"reason": "x"}}}`, `throttle "sent": line sets nothing`, shop},

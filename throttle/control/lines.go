@@ -158,11 +158,15 @@ func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source)
 
 // settings returns the settings of a name and where each comes from.
 func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []Setting) {
+	var inForce T
 	if len(members) > 0 {
-		_, code := members[0].Tuning()
-		all = valuesOf[P](code)
+		_, inForce = members[0].Tuning()
+		all = valuesOf[P](inForce)
 	}
 	for _, l := range k.linesOf(s, name) {
+		if after, err := inForce.With(l.line.patch()); err == nil {
+			inForce = after
+		}
 		for _, v := range values(l.line.patch()) {
 			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.Name })
 			if i < 0 {
@@ -170,6 +174,11 @@ func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []S
 			}
 			t := l.line.terms()
 			all[i].Value, all[i].Source, all[i].By, all[i].Reason, all[i].Until = v.Value, l.source, t.By, t.Reason, t.Until
+		}
+	}
+	if len(members) > 0 { // a line may have a value that stands for another, such as a refill of 0
+		for i, v := range valuesOf[P](inForce) {
+			all[i].Value = v.Value
 		}
 	}
 	return all

@@ -86,7 +86,7 @@ func (c *Control) matches(labels map[string]string) (bool, error) {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		value, ok := c.labels[name]
 		if !ok {
-			return false, fmt.Errorf("match: Config.Labels has no %s: want some of %q", check.Shown(name), slices.Sorted(maps.Keys(c.labels)))
+			return false, fmt.Errorf("match: Config.Labels has no %s: it has %q", check.Shown(name), slices.Sorted(maps.Keys(c.labels)))
 		}
 		all = all && value == labels[name]
 	}
