@@ -75,6 +75,7 @@ func (s *sampler) run(done <-chan struct{}, idle func(now time.Time) bool) {
 		s.sample()
 		select {
 		case <-ticker.C:
+			ticker.Reset(sampleInterval) // or after a late tick the next comes at once: a rate of so short a time may be far too high
 		case <-done:
 			return
 		}

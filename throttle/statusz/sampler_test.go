@@ -116,3 +116,25 @@ func TestSampler_ratesAndHistory(t *testing.T) {
 		}
 	})
 }
+
+// TestSampler_late takes the next sample a full interval after one that came late, so that no rate is of a short time.
+func TestSampler_late(t *testing.T) {
+	onPage(t, func(t *testing.T, p *Page) {
+		var busy atomic.Bool
+		newThrottle(t, p, throttle.Config{Name: "busy", Now: func() time.Time {
+			if busy.CompareAndSwap(true, false) {
+				time.Sleep(2*sampleInterval - sampleInterval/10)
+			}
+			return time.Now()
+		}})
+		th := newThrottle(t, p, throttle.Config{Name: "orders"})
+		show(t, p)
+		busy.Store(true)
+		time.Sleep(3*sampleInterval - sampleInterval/20) // the first sample after the late one has been taken
+		call(th, throttle.High, 10, nil)
+		time.Sleep(2 * sampleInterval)
+		if got := find(t, show(t, p), "orders").Priorities[0].History.Admitted; slices.Max(got) != 10 {
+			t.Errorf("got %v admitted per second want at most 10", got)
+		}
+	})
+}
