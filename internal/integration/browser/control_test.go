@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestStatusz_Control(t *testing.T) {
 	const card = `.card:not([hidden]) `
 	p.do("open its details", chromedp.Click(card+".more"))
 	p.eventually("the details have controls", `document.querySelector(".card:not([hidden]) .control:not([hidden])") !== null`)
-	p.do("send a wrong ratio", chromedp.SendKeys(card+"[name=ratio]", "0.5"), chromedp.SendKeys(card+"[name=reason]", hostile), chromedp.Click(card+".control [type=submit]"))
+	p.do("send a wrong ratio", chromedp.SendKeys(card+"[name=ratio]", "0.5"), chromedp.SendKeys(card+"[name=reason]", hostile+strings.Repeat(" and why", 40)), chromedp.Click(card+".control [type=submit]"))
 	p.eventually("the error names the field and the range", `document.querySelector(".control .result").textContent.includes("Patch.Ratio is 0.5: want more than 1")`)
 	p.clearProblems() // the console has the status 422, as expected
 
@@ -55,6 +56,9 @@ func TestStatusz_Control(t *testing.T) {
 		document.querySelector(".control [name=for]").value = "10m"; document.querySelector(".control [name=mode]").value = "off"`),
 		chromedp.Click(card+".control [type=submit]"))
 	p.eventually("the page shows who, why and until when", `/^mode off \(code: enforce\), by ana, over http, until \d\d:\d\d:\d\d: <img/.test(document.querySelector(".card:not([hidden]) .overrides").textContent)`)
+	if got := evaluate[int](p, `document.querySelector(".card:not([hidden]) .name").offsetHeight`); got > 30 {
+		t.Errorf("the name beside a long reason: got a height of %d pixels want one line", got)
+	}
 	p.eventually("and the mode", `document.querySelector(".card:not([hidden]) .badges").textContent.includes("off")`)
 	if shed() {
 		t.Error("off: got a shed call")

@@ -127,6 +127,7 @@ func TestStatusz_Changes(t *testing.T) {
 			"members": [`+member+`, `+member+`]`, received, first, second)
 	}
 	p.open(url)
+	p.eventually("without an event the page says what may be wrong", `document.querySelector("#state").textContent.includes("does a proxy buffer it?")`)
 	figures := `0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []`
 	send("snapshot", `{"time": 2000000000000, "process": {"command": "shop", "host": "", "pid": 1, "go": "", "started": ""},
 		"outcomes": [], "faults": [], "causes": ["own"], "times": [1999999999000, 2000000000000],

@@ -58,7 +58,10 @@ class Stream {
   // status returns the state of the connection and a text for it.
   status() {
     if (this.live) return ["live", "live"];
-    if (this.retryAt === null) return ["connecting", this.failures > 0 ? "reconnecting" : "connecting"];
+    if (this.retryAt === null) {
+      const held = performance.now() - this.lastEventAt > eventTimeout; // a process answers within a second
+      return ["connecting", (this.failures > 0 ? "reconnecting" : "connecting") + (held ? ": no data yet, does a proxy buffer it?" : "")];
+    }
     return ["lost", "disconnected, retrying in " + Math.max(1, Math.ceil((this.retryAt - performance.now()) / 1000)) + " s"];
   }
 }
