@@ -155,6 +155,9 @@ func TestApply_laterMembers(t *testing.T) {
 	if _, failed := r.take(); len(failed) != 1 || !strings.Contains(failed[0].Error(), `control: backoff "slow": backoff: Patch.MaxInterval is 1s`) || now.MaxInterval != time.Hour {
 		t.Errorf("got %v", failed)
 	}
+	if all := c.Status().Things; len(all) != 1 || all[0].Settings[0] != (control.Setting{Name: "max_interval", Value: "1h0m0s", Code: "1h0m0s"}) {
+		t.Errorf("status of a line that its only instance has refused: got %+v", all)
+	}
 }
 
 // TestUntil ends lines by themselves, each at its time.

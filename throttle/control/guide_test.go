@@ -68,14 +68,12 @@ func TestFleetGuide(t *testing.T) {
 	_ = ctl.Close()
 }
 
-var errUnknown = errors.New("not an operator")
-
 // authorize returns the operator that a proxy before this port has authenticated.
 func authorize(r *http.Request) (who string, err error) {
 	if who := r.Header.Get("X-Forwarded-Email"); strings.HasSuffix(who, "@example.com") {
 		return who, nil
 	}
-	return "", errUnknown
+	return "", errors.New("not an operator")
 }
 
 // TestGuide runs the code of docs/changing-settings.md: a file sets the mode, and an operator is above it.

@@ -164,9 +164,11 @@ func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []S
 		all = valuesOf[P](inForce)
 	}
 	for _, l := range k.linesOf(s, name) {
-		if after, err := inForce.With(l.line.patch()); err == nil {
-			inForce = after
+		after, err := inForce.With(l.line.patch())
+		if err != nil && len(members) > 0 {
+			continue // the instance has nothing of it
 		}
+		inForce = after
 		for _, v := range values(l.line.patch()) {
 			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.Name })
 			if i < 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Status is what is in force, and why. If Hooks.Failed reported that an instance refused a line, that
-// instance has nothing of the line, although the status shows it.
+// Status is what is in force, and why. An instance that refused a line, as Hooks.Failed reported, has
+// nothing of that line.
 type Status struct {
 	File   FileStatus `json:"file"`
 	Things []Thing    `json:"things"`
@@ -36,8 +36,8 @@ type Thing struct {
 	Settings  []Setting `json:"settings"`
 }
 
-// Setting is one setting of a thing. If instances differ, the values of the code are those of the
-// first.
+// Setting is one setting of a thing. If instances differ, it is that of the oldest. A value of 0 or 0s
+// means the default where that of the Config does.
 type Setting struct {
 	Name   string          `json:"name"`
 	Value  string          `json:"value"`          // in force
