@@ -57,6 +57,9 @@
 // client is disconnected if it takes no data for ten seconds or falls one minute behind. The page
 // in the browser reconnects by itself. [Page.Close] ends all streams.
 //
+// Behind a reverse proxy the page may have any path. If it shows "no data yet", the proxy buffers
+// ?format=stream: switch that off there. nginx needs no setting, because of X-Accel-Buffering.
+//
 // # One row per name
 //
 // Throttles with the same name, such as the members of a [throttle.Group], share one row:
