@@ -21,7 +21,8 @@ const (
 )
 
 // FailurePolicy is how a limiter decides if the store fails or gives no answer in time. The result
-// of a method depends on it:
+// of a method depends on it. FailOpen is in this table as it is while the limiter does not call the
+// store; before, it is as LocalShare:
 //
 //	method               LocalShare                                     FailOpen       FailClosed
 //	Take                 nil or *DeniedError                            nil            ErrStore
@@ -44,15 +45,20 @@ const (
 	// default. The share is 1 / Config.Replicas, or what this process took of late: see there. It
 	// has at least one token, and never more than the limit.
 	//
-	// Tokens that the store grants are taken from these buckets too, as far as they have some. So a
-	// process does not use its share in addition to what it got shortly before.
+	// Tokens that the store grants are taken from these buckets too, and no larger part of them is
+	// left than of the store's bucket at its last answer. So a process does not use its share in
+	// addition to what the store granted shortly before.
 	//
 	// A request for more tokens than the share can hold fails with [ErrStore]; [Middleware] answers
 	// 503. [NewMemoryStore] documents the memory that these buckets use, also while the store
 	// answers.
 	LocalShare FailurePolicy = iota
-	// FailOpen grants each request. There is no limit then. Remaining is 0, because the number is
-	// unknown.
+	// FailOpen grants each request while the store is not called after several failures: see
+	// Config.StoreTimeout. There is no limit then, and Remaining is 0, because the number is unknown.
+	//
+	// Before, a single call that failed decides for all its callers, and shows nothing about the
+	// limit. So buckets in memory decide as with LocalShare, with the whole limit as the share. They
+	// deny only what the store would deny after its last answer and the grants of this process.
 	FailOpen
 	// FailClosed grants no request. Each one fails with [ErrStore], also in Decide.
 	FailClosed

@@ -29,7 +29,7 @@ type Limiter struct {
 	whole   *part                             // of a store that is not Partitioned
 	parts   sync.Map                          // of a store that is, by name
 	limit   tuned.Settings[ratedLimit, Patch] // of keys without a limit of their own
-	share   *localShare                       // for LocalShare
+	share   *localShare                       // for LocalShare and FailOpen
 	totals  *window.Window                    // counters only: no time passes in it
 	queues  queues
 	waiting atomic.Int64
@@ -55,7 +55,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l := &Limiter{
 		config: c,
-		share:  newLocalShare(c.Replicas),
+		share:  newLocalShare(&c),
 		totals: window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: 1}),
 		closed: make(chan struct{}),
 	}

@@ -178,7 +178,7 @@ func (p *part) enter(l *Limiter, b *batch) (direct bool, err error) {
 func (p *part) finish(ctx context.Context, l *Limiter, b *batch, d Decision, err error) (next *batch) {
 	if err != nil {
 		d, err = l.undecided(ctx, b.Request, b.ahead, err)
-	} else if l.config.OnFailure == LocalShare {
+	} else if l.config.OnFailure != FailClosed {
 		l.share.spend(&b.Request, &d)
 	}
 	p.mu.Lock()

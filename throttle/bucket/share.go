@@ -16,13 +16,13 @@ const (
 	shareEnough = 20               // tokens that must be counted
 )
 
-// localShare is the buckets of [LocalShare], in the memory of this process. They also lose the
-// tokens that the store grants to this process. So a process cannot use its tokens twice, once by
-// the store and once by its share.
+// localShare is the buckets of [LocalShare] and [FailOpen], in the memory of this process. They also
+// lose the tokens that the store grants to this process. So a process cannot use its tokens twice,
+// once by the store and once by its share.
 type localShare struct {
 	*MemoryStore
 
-	replicas int // Config.Replicas; 0 if it must be estimated
+	replicas int // Config.Replicas; 0 if it must be estimated; 1 for FailOpen
 
 	mu     sync.Mutex
 	last   []lastAnswer // made when needed
@@ -38,8 +38,12 @@ type lastAnswer struct {
 	remaining int64
 }
 
-func newLocalShare(replicas int) *localShare {
-	return &localShare{MemoryStore: NewMemoryStore(), replicas: replicas}
+func newLocalShare(c *Config) *localShare {
+	s := &localShare{MemoryStore: NewMemoryStore(), replicas: c.Replicas}
+	if c.OnFailure == FailOpen {
+		s.replicas = 1
+	}
+	return s
 }
 
 func (s *localShare) of(l Limit) Limit {
@@ -49,14 +53,22 @@ func (s *localShare) of(l Limit) Limit {
 	return shareOf(l, s.processes())
 }
 
-// spend records an answer of the store.
+// spend records an answer of the store. Afterwards no larger part of the share is left than of the store's bucket.
 func (s *localShare) spend(r *store.Request, d *Decision) {
 	if s.replicas == 0 {
 		s.count(r, d, time.Now())
 	}
-	if d.Granted > 0 {
-		limit, local := rated(s.of(r.Limit)), Decision{}
-		s.take(r.Key, &limit, 0, d.Granted, &local)
+	share, left := s.of(r.Limit), d.Remaining
+	if share.Capacity < r.Limit.Capacity {
+		left = int64(math.Ceil(float64(left) / float64(r.Limit.Capacity) * float64(share.Capacity)))
+	}
+	if d.Granted == 0 && left >= share.Capacity {
+		return
+	}
+	limit, local := rated(share), Decision{}
+	s.take(r.Key, &limit, 0, d.Granted, &local)
+	if local.Remaining > left {
+		s.take(r.Key, &limit, 0, local.Remaining-left, &local)
 	}
 }
 

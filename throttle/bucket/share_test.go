@@ -32,6 +32,50 @@ func TestLocalShare_Spends(t *testing.T) {
 	})
 }
 
+// TestLocalShare_OthersSpend checks that no more of the share is left than of the bucket that others have used. FailOpen
+// has the whole limit, and no limit once the store is not called any more.
+func TestLocalShare_OthersSpend(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy    bucket.FailurePolicy
+		algorithm bucket.Algorithm
+		used      int64 // by another process, of 12
+		granted   int64 // of nine requests
+	}{
+		"all":        {bucket.LocalShare, bucket.Continuous, 11, 0},
+		"half":       {bucket.LocalShare, bucket.Continuous, 5, 2},
+		"own":        {bucket.LocalShare, bucket.Continuous, 0, 3},
+		"all, fixed": {bucket.LocalShare, bucket.Fixed, 11, 0},
+		"all, open":  {bucket.FailOpen, bucket.Continuous, 11, 0},
+		"half, open": {bucket.FailOpen, bucket.Continuous, 5, 6},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newRemote()
+			config := bucket.Config{Store: s, OnFailure: c.policy, Replicas: 3, Limit: bucket.Limit{
+				Capacity: 12, Refill: 12, Period: 12 * time.Hour, Algorithm: c.algorithm,
+			}}
+			time.Sleep(time.Minute) // a Fixed bucket is in the middle of its period
+			_, _ = limiter(t, config).DecideN(t.Context(), "k", c.used)
+			l := limiter(t, config)
+			must(t, l.Take(t.Context(), "k", 1))
+			s.set(nil, errDown)
+			granted := int64(0)
+			ask := func(n int) {
+				for range n {
+					d, err := l.Decide(t.Context(), "k")
+					must(t, err)
+					granted += d.Granted
+				}
+			}
+			ask(9)
+			equals(t, granted, c.granted, "granted after the last answer")
+			if time.Sleep(time.Second); c.policy == bucket.FailOpen {
+				ask(9)
+				equals(t, granted, c.granted+9, "granted in all, nine of them in a pause")
+			}
+		})
+	}
+}
+
 // TestLocalShare_LateAnswers checks that the share gets no tokens from answers that come too late.
 func TestLocalShare_LateAnswers(t *testing.T) {
 	for name, n := range map[string]int64{"of one token": 1, "of two": 2} {

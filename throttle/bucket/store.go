@@ -24,20 +24,20 @@ func (l *Limiter) undecided(ctx context.Context, r store.Request, ahead int64, e
 		return Decision{Limit: r.Limit.Capacity}, ctx.Err()
 	}
 	r.Max -= ahead
-	switch l.config.OnFailure {
-	case FailClosed:
+	switch {
+	case l.config.OnFailure == FailClosed:
 		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
-	case LocalShare:
-		r.Limit = l.share.of(r.Limit)
-		if r.Min > r.Limit.Capacity {
-			err = fmt.Errorf("%d tokens exceed the local share of %d: %w", r.Min, r.Limit.Capacity, err)
-			return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
-		}
-		d, err := l.share.Take(ctx, r)
-		d.Source = SourcePolicy
-		return d, err
+	case l.config.OnFailure == FailOpen && l.partOf(r.Key).guard.Resting():
+		return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
 	}
-	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
+	r.Limit = l.share.of(r.Limit)
+	if r.Min > r.Limit.Capacity {
+		err = fmt.Errorf("%d tokens exceed the local share of %d: %w", r.Min, r.Limit.Capacity, err)
+		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
+	}
+	d, err := l.share.Take(ctx, r)
+	d.Source = SourcePolicy
+	return d, err
 }
 
 // Return gives back n tokens that were not used. It makes one attempt, and returns [ErrStore] if
@@ -61,7 +61,7 @@ func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64
 		if l.memory != nil {
 			return l.memory.Return(ctx, key, limit, n)
 		}
-		if l.config.OnFailure == LocalShare {
+		if l.config.OnFailure != FailClosed {
 			_ = l.share.Return(ctx, key, l.share.of(limit), n)
 		}
 	}

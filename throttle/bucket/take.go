@@ -93,7 +93,7 @@ func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Deci
 }
 
 // Peek takes no tokens. Remaining of the decision is the number of tokens that are available. While
-// the store fails, it is that of Config.OnFailure: with [FailOpen] 0. Errors are those of
+// the store fails, it is that of Config.OnFailure: see [FailOpen]. Errors are those of
 // [Limiter.Decide].
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.DecideN(ctx, key, 0)
@@ -160,7 +160,7 @@ func (l *Limiter) record(ctx context.Context, key string, n int64, d *Decision, 
 	case d.Allowed:
 		l.count(granted, d.Granted)
 		return
-	case d.Source == SourcePolicy:
+	case d.Source == SourcePolicy && l.config.OnFailure == LocalShare:
 		l.count(failedClosed, 0)
 	default:
 		l.count(denied, 0)
