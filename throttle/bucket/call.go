@@ -17,6 +17,8 @@ const (
 	maxMany   = 128              // batches of a call
 	lineDelay = time.Millisecond // the longest time that a batch waits for others
 	maxLine   = 8192             // batches of a part that wait
+	slowPart  = 2                // of its timeout, which a slow call takes
+	paceStep  = 16               // fast calls, after which there is one more at the same time
 )
 
 // call makes the call for a batch that was started. It returns the next batch to call for, if there is one.
@@ -97,7 +99,7 @@ func (p *part) callFor(l *Limiter, load []*batch) {
 	answers = l.askStore(context.Background(), p, load...)
 }
 
-// load returns the batches of the next call. If there are none, it ends the call. Batches wait as long as
+// load returns the batches of the next call. If there are none, or too many calls, it ends the call. Batches wait as long as
 // the store answers others. If it does not, they wait for a timeout, and then the policy decides.
 func (p *part) load(l *Limiter) (load []*batch) {
 	p.mu.Lock()
@@ -105,8 +107,11 @@ func (p *part) load(l *Limiter) (load []*batch) {
 	if p.guard.Silent(l.config.StoreTimeout) {
 		p.expire(l, time.Now().Add(-l.config.StoreTimeout))
 	}
-	n := 0
-	for ; n < len(p.line) && len(load) < maxMany; n++ {
+	n, most := 0, maxMany
+	if p.calls > p.maxCalls(l) { // the other calls go on
+		most = 0
+	}
+	for ; n < len(p.line) && len(load) < most; n++ {
 		if b := p.line[n]; b.start(l) {
 			load = append(load, b)
 		} else if b.shared != nil { // all callers have left
@@ -175,6 +180,7 @@ func (l *Limiter) askStore(ctx context.Context, p *part, load ...*batch) []store
 	}
 	start := time.Now()
 	answers, err := remote.Ask(ctx, p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeChecked(ctx, rs) }, late)
+	p.paced(l, time.Since(start) < l.config.StoreTimeout/slowPart && !errors.Is(err, store.ErrNotSent))
 	l.called(ctx, start, requests, err)
 	if err != nil {
 		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))

@@ -198,6 +198,74 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 	return s.many.TakeMany(ctx, rs)
 }
 
+// TestCall_FewWhileTheyAreSlow checks that a store has many calls at the same time if they do not wait for each other. If
+// they begin to wait, they become so few that the store answers in time.
+func TestCall_FewWhileTheyAreSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &crowdedMany{many: many{remote: newRemote()}}
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(1e6), MaxCalls: 8})
+		var byStore, byPolicy atomic.Int64
+		run := func() {
+			byStore.Store(0)
+			byPolicy.Store(0)
+			var all sync.WaitGroup
+			for i := range 600 {
+				all.Go(func() {
+					for begun := time.Now(); time.Since(begun) < time.Second/2; {
+						if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source == bucket.SourcePolicy {
+							byPolicy.Add(1)
+							time.Sleep(time.Millisecond)
+						} else {
+							byStore.Add(1)
+						}
+					}
+				})
+			}
+			all.Wait()
+		}
+		run()
+		equals(t, s.most.Load(), 8, "calls at the same time, of a store without waits")
+		s.each = 10 * time.Millisecond
+		run()
+		s.most.Store(0)
+		run()
+		if n, policy := byStore.Load(), byPolicy.Load(); policy*100 > n || s.most.Load() > 5 {
+			t.Errorf("the policy decided %d, and the store %d, with up to %d calls at the same time", policy, n, s.most.Load())
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// crowdedMany needs 3 ms for a call, and each time for each of the calls at the same time.
+type crowdedMany struct {
+	many
+
+	each           time.Duration
+	inFlight, most atomic.Int64
+}
+
+func (s *crowdedMany) wait(ctx context.Context) {
+	n := s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	if n > s.most.Load() {
+		s.most.Store(n)
+	}
+	select {
+	case <-time.After(3*time.Millisecond + time.Duration(n)*s.each):
+	case <-ctx.Done():
+	}
+}
+
+func (s *crowdedMany) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	s.wait(ctx)
+	return s.many.Take(ctx, r)
+}
+
+func (s *crowdedMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	s.wait(ctx)
+	return s.many.TakeMany(ctx, rs)
+}
+
 // TestCall_NotSent checks that a call which found no connection is made again, once.
 func TestCall_NotSent(t *testing.T) {
 	for failures, want := range map[int64]error{1: nil, 2: bucket.ErrStore} {

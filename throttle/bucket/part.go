@@ -26,6 +26,7 @@ type part struct {
 	line  []*batch             // that wait for a call
 	calls int                  // that are under way, of a ManyTaker
 	timed bool                 // a timer will make a call
+	pace  int                  // paceStep for each call at the same time, but the first
 }
 
 // keyState is the state of one key that is requested for one token at a time.
@@ -41,7 +42,7 @@ type keyState struct {
 func (l *Limiter) newPart() *part {
 	c, ok := l.config.Store.(store.Cancelable)
 	prompt := ok && c.Cancelable() // it can be called on the caller's goroutine
-	return &part{keys: map[string]*keyState{}, guard: remote.NewGuard(remote.Rules{
+	return &part{keys: map[string]*keyState{}, pace: paceStep, guard: remote.NewGuard(remote.Rules{
 		Timeout: l.config.StoreTimeout, Prompt: prompt, Early: true, Calls: l.config.MaxCalls, Waiting: maxWaitingCalls,
 		Failures: failuresToRest, Silence: 2 * l.config.StoreTimeout, Judge: judge,
 	})}
@@ -75,6 +76,21 @@ func (l *Limiter) eachPart(f func(*part)) {
 		f(p.(*part))
 		return true
 	})
+}
+
+// maxCalls returns the number of calls that the part may make at the same time now.
+func (p *part) maxCalls(l *Limiter) int { return min(1+p.pace/paceStep, l.maxCalls()) }
+
+// paced records how a call went. Slow calls, and those for which no connection is free, may wait for each other. Then
+// there are half as many, and each takes more batches. After some fast ones there is one more.
+func (p *part) paced(l *Limiter, fast bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if fast {
+		p.pace = min(p.pace+1, paceStep*(l.maxCalls()-1))
+	} else {
+		p.pace /= 2
+	}
 }
 
 // maxCalls returns the number of calls that a part may make at the same time.
@@ -153,7 +169,7 @@ func (p *part) enter(l *Limiter, b *batch) (direct bool, err error) {
 	case l.many == nil:
 	case p.guard.Resting():
 		err = remote.ErrResting
-	case p.calls < min(freeCalls, l.maxCalls()):
+	case p.calls < min(freeCalls, p.maxCalls(l)):
 		p.calls++
 	case len(p.line) >= maxLine:
 		err = remote.ErrBusy
