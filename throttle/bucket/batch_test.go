@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestBatcher_SharesStoreCalls sends requests while a store call is in flight. They share the next
@@ -65,8 +64,7 @@ func TestBatcher_CallersLeave(t *testing.T) {
 			l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute, OnFailure: bucket.FailOpen})
 			var err error
 			if tt.fails {
-				limit := bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}.WithDefaults()
-				_, _ = store.Take(t.Context(), bucketstore.Request{Key: "k", Limit: limit, Max: tt.capacity}) // of another process
+				_, _ = l.DecideN(t.Context(), "k", tt.capacity)
 				err = errDown
 			}
 			if got := leaving(t, store, l, err, tt.callers); got != tt.want || left(t, l) != tt.left {

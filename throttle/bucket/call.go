@@ -17,7 +17,7 @@ const (
 	maxMany   = 128              // batches of a call
 	lineDelay = time.Millisecond // the longest time that a batch waits for others
 	maxLine   = 8192             // batches of a part that wait
-	slowPart  = 2                // of its timeout, which a slow call takes
+	slowPart  = 0.75             // of its timeout, which a slow call takes
 	paceStep  = 16               // fast calls, after which there is one more at the same time
 )
 
@@ -180,7 +180,9 @@ func (l *Limiter) askStore(ctx context.Context, p *part, load ...*batch) []store
 	}
 	start := time.Now()
 	answers, err := remote.Ask(ctx, p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeChecked(ctx, rs) }, late)
-	p.paced(l, time.Since(start) < l.config.StoreTimeout/slowPart && !errors.Is(err, store.ErrNotSent))
+	if !errors.Is(err, remote.ErrResting) {
+		p.paced(l, time.Since(start).Seconds() < slowPart*l.config.StoreTimeout.Seconds() && !errors.Is(err, store.ErrNotSent))
+	}
 	l.called(ctx, start, requests, err)
 	if err != nil {
 		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))

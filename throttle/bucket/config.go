@@ -21,8 +21,8 @@ const (
 )
 
 // FailurePolicy is how a limiter decides if the store fails or gives no answer in time. The result
-// of a method depends on it. FailOpen is in this table as it is while the limiter does not call the
-// store; before, it is as LocalShare:
+// of a method depends on it. FailOpen is in this table as it is if the store is gone. If the store may
+// only be busy, it is as LocalShare:
 //
 //	method               LocalShare                                     FailOpen       FailClosed
 //	Take                 nil or *DeniedError                            nil            ErrStore
@@ -53,12 +53,13 @@ const (
 	// 503. [NewMemoryStore] documents the memory that these buckets use, also while the store
 	// answers.
 	LocalShare FailurePolicy = iota
-	// FailOpen grants each request while the store is not called after several failures: see
-	// Config.StoreTimeout. There is no limit then, and Remaining is 0, because the number is unknown.
+	// FailOpen grants each request. There is no limit then. Remaining is 0, because the number is
+	// unknown.
 	//
-	// Before, a single call that failed decides for all its callers, and shows nothing about the
-	// limit. So buckets in memory decide as with LocalShare, with the whole limit as the share. They
-	// deny only what the store would deny after its last answer and the grants of this process.
+	// A store whose answer is late, and that has answered within the last ten Config.StoreTimeout, may
+	// only be busy. One late call decides for all its callers, and they may be hundreds. So buckets in
+	// memory decide as with LocalShare, with the whole limit as the share. They deny only what the
+	// store would deny after its last answer and the grants of this process.
 	FailOpen
 	// FailClosed grants no request. Each one fails with [ErrStore], also in Decide.
 	FailClosed

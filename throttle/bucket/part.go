@@ -14,6 +14,7 @@ import (
 const (
 	failuresToRest  = 10  // failures in a row that begin a pause
 	maxWaitingCalls = 512 // that wait for another call to end
+	busyTimeouts    = 10  // timeouts without an answer, after which a store is not just busy
 )
 
 // part is a part of a remote store that fails on its own: see [store.Partitioned]. It makes the calls for
@@ -91,6 +92,13 @@ func (p *part) paced(l *Limiter, fast bool) {
 	} else {
 		p.pace /= 2
 	}
+}
+
+// mayBeBusy reports whether a store is not gone but may be busy: it has answered lately, and this answer is late. One
+// late call decides for all its callers, so it shows little about the store.
+func (p *part) mayBeBusy(l *Limiter, err error) bool {
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, remote.ErrBusy) || errors.Is(err, store.ErrNotSent)
+	return late && !p.guard.Silent(busyTimeouts*l.config.StoreTimeout)
 }
 
 // maxCalls returns the number of calls that a part may make at the same time.

@@ -33,20 +33,23 @@ func TestLocalShare_Spends(t *testing.T) {
 }
 
 // TestLocalShare_OthersSpend checks that no more of the share is left than of the bucket that others have used. FailOpen
-// has the whole limit, and no limit once the store is not called any more.
+// has the whole limit if the answer is late, and no limit if the store fails, or has not answered for long.
 func TestLocalShare_OthersSpend(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy    bucket.FailurePolicy
 		algorithm bucket.Algorithm
 		used      int64 // by another process, of 12
+		err       error
 		granted   int64 // of nine requests
 	}{
-		"all":        {bucket.LocalShare, bucket.Continuous, 11, 0},
-		"half":       {bucket.LocalShare, bucket.Continuous, 5, 2},
-		"own":        {bucket.LocalShare, bucket.Continuous, 0, 3},
-		"all, fixed": {bucket.LocalShare, bucket.Fixed, 11, 0},
-		"all, open":  {bucket.FailOpen, bucket.Continuous, 11, 0},
-		"half, open": {bucket.FailOpen, bucket.Continuous, 5, 6},
+		"all":        {bucket.LocalShare, bucket.Continuous, 11, errDown, 0},
+		"half":       {bucket.LocalShare, bucket.Continuous, 5, errDown, 2},
+		"own":        {bucket.LocalShare, bucket.Continuous, 0, errDown, 3},
+		"all, fixed": {bucket.LocalShare, bucket.Fixed, 11, errDown, 0},
+		"all, open":  {bucket.FailOpen, bucket.Continuous, 11, context.DeadlineExceeded, 0},
+		"half, open": {bucket.FailOpen, bucket.Continuous, 5, context.DeadlineExceeded, 6},
+		"not sent":   {bucket.FailOpen, bucket.Continuous, 5, store.ErrNotSent, 6},
+		"down, open": {bucket.FailOpen, bucket.Continuous, 11, errDown, 9},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newRemote()
@@ -57,7 +60,7 @@ func TestLocalShare_OthersSpend(t *testing.T) {
 			_, _ = limiter(t, config).DecideN(t.Context(), "k", c.used)
 			l := limiter(t, config)
 			must(t, l.Take(t.Context(), "k", 1))
-			s.set(nil, errDown)
+			s.set(nil, c.err)
 			granted := int64(0)
 			ask := func(n int) {
 				for range n {
@@ -70,7 +73,7 @@ func TestLocalShare_OthersSpend(t *testing.T) {
 			equals(t, granted, c.granted, "granted after the last answer")
 			if time.Sleep(time.Second); c.policy == bucket.FailOpen {
 				ask(9)
-				equals(t, granted, c.granted+9, "granted in all, nine of them in a pause")
+				equals(t, granted, c.granted+9, "granted in all, nine of them a second after the last answer")
 			}
 		})
 	}

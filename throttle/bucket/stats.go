@@ -15,7 +15,7 @@ const (
 type Stats struct {
 	Name          string
 	Granted       uint64 // requests granted, without FailedOpen
-	Denied        uint64 // requests denied, without FailedClosed; also by FailOpen before a pause
+	Denied        uint64 // requests denied, without FailedClosed; with FailOpen also while the store may be busy
 	FailedOpen    uint64 // requests granted by Config.OnFailure, because the store gave no answer
 	FailedClosed  uint64 // requests denied by Config.OnFailure: by FailClosed or by the local share
 	Tokens        uint64 // tokens granted

@@ -27,7 +27,7 @@ func (l *Limiter) undecided(ctx context.Context, r store.Request, ahead int64, e
 	switch {
 	case l.config.OnFailure == FailClosed:
 		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
-	case l.config.OnFailure == FailOpen && l.partOf(r.Key).guard.Resting():
+	case l.config.OnFailure == FailOpen && !l.partOf(r.Key).mayBeBusy(l, err):
 		return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
 	}
 	r.Limit = l.share.of(r.Limit)
