@@ -160,7 +160,12 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 		least, most int64         // decisions of the policy; how many callers are served at once depends on the scheduler
 	}{"answers": {time.Hour, 0, 0}, "stops": {300 * time.Millisecond, 100, 2000 - 128*3}} {
 		bubble(t, name, func(t *testing.T) {
-			s := slowMany{many: many{remote: newRemote()}, until: time.Now().Add(c.stops)}
+			until := time.Now().Add(c.stops)
+			s := waitingMany{many{remote: newRemote()}, func(ctx context.Context) {
+				if time.Sleep(40 * time.Millisecond); time.Now().After(until) {
+					<-ctx.Done()
+				}
+			}}
 			l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(5), MaxCalls: 1})
 			var all sync.WaitGroup
 			var byPolicy atomic.Int64
@@ -169,7 +174,7 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 					if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source == bucket.SourcePolicy {
 						byPolicy.Add(1)
 					}
-					if waited := time.Since(s.until); waited > 100*time.Millisecond {
+					if waited := time.Since(until); waited > 100*time.Millisecond {
 						t.Errorf("waited for %v after the last answer", waited)
 					}
 				})
@@ -183,18 +188,20 @@ func TestCall_WaitsWhileTheStoreAnswers(t *testing.T) {
 	}
 }
 
-// slowMany answers after 40 ms, until a time.
-type slowMany struct {
+// waitingMany waits before it answers.
+type waitingMany struct {
 	many
 
-	until time.Time
+	wait func(context.Context)
 }
 
-func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	time.Sleep(40 * time.Millisecond)
-	if time.Now().After(s.until) {
-		<-ctx.Done()
-	}
+func (s waitingMany) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	s.wait(ctx)
+	return s.many.Take(ctx, r)
+}
+
+func (s waitingMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	s.wait(ctx)
 	return s.many.TakeMany(ctx, rs)
 }
 
@@ -202,7 +209,17 @@ func (s slowMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answ
 // they begin to wait, they become so few that the store answers in time.
 func TestCall_FewWhileTheyAreSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &crowdedMany{many: many{remote: newRemote()}}
+		var each time.Duration // that a call needs for each of the calls at the same time, beside 3 ms
+		var inFlight, most atomic.Int64
+		s := waitingMany{many{remote: newRemote()}, func(ctx context.Context) {
+			n := inFlight.Add(1)
+			defer inFlight.Add(-1)
+			most.Store(max(most.Load(), n))
+			select {
+			case <-time.After(3*time.Millisecond + time.Duration(n)*each):
+			case <-ctx.Done():
+			}
+		}}
 		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(1e6), MaxCalls: 8})
 		var byStore, byPolicy atomic.Int64
 		run := func() {
@@ -224,46 +241,16 @@ func TestCall_FewWhileTheyAreSlow(t *testing.T) {
 			all.Wait()
 		}
 		run()
-		equals(t, s.most.Load(), 8, "calls at the same time, of a store without waits")
-		s.each = 10 * time.Millisecond
+		equals(t, most.Load(), 8, "calls at the same time, of a store without waits")
+		each = 10 * time.Millisecond
 		run()
-		s.most.Store(0)
+		most.Store(0)
 		run()
-		if n, policy := byStore.Load(), byPolicy.Load(); policy*100 > n || s.most.Load() > 5 {
-			t.Errorf("the policy decided %d, and the store %d, with up to %d calls at the same time", policy, n, s.most.Load())
+		if n, policy := byStore.Load(), byPolicy.Load(); policy*100 > n || most.Load() > 5 {
+			t.Errorf("the policy decided %d, and the store %d, with up to %d calls at the same time", policy, n, most.Load())
 		}
 		time.Sleep(time.Second)
 	})
-}
-
-// crowdedMany needs 3 ms for a call, and each time for each of the calls at the same time.
-type crowdedMany struct {
-	many
-
-	each           time.Duration
-	inFlight, most atomic.Int64
-}
-
-func (s *crowdedMany) wait(ctx context.Context) {
-	n := s.inFlight.Add(1)
-	defer s.inFlight.Add(-1)
-	if n > s.most.Load() {
-		s.most.Store(n)
-	}
-	select {
-	case <-time.After(3*time.Millisecond + time.Duration(n)*s.each):
-	case <-ctx.Done():
-	}
-}
-
-func (s *crowdedMany) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	s.wait(ctx)
-	return s.many.Take(ctx, r)
-}
-
-func (s *crowdedMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
-	s.wait(ctx)
-	return s.many.TakeMany(ctx, rs)
 }
 
 // TestCall_NotSent checks that a call which found no connection is made again, once.
