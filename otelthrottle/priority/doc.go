@@ -46,6 +46,10 @@
 // all others. Both are explicit, because propagators are not: they send all baggage to every host,
 // those of third parties included.
 //
+// A client that retries, such as one with TransportConfig.Retry of httpthrottle, lowers the priority of
+// each retry. Use NewTransport as its base, and call Inject inside of it: else each retry is sent with
+// the priority of the first attempt.
+//
 // # With otelhttp
 //
 // Put Middleware inside the handler of otelhttp. It then uses the baggage that otelhttp has

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle/priority"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 func TestTransport(t *testing.T) {
@@ -56,6 +59,29 @@ func TestTransportWithoutHeader(t *testing.T) {
 	}
 	equal(t, "header", got.Get("Baggage"), "throttle.priority=low")
 	equal(t, "header of the caller", len(r.Header), 0)
+}
+
+// TestTransportBelowRetries sends a retry with its own priority, which is lower.
+func TestTransportBelowRetries(t *testing.T) {
+	var got []string
+	backend := roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = append(got, r.Header.Get("Baggage"))
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody}, nil
+	})
+	client := throttle.Must(httpthrottle.NewTransport(priority.NewTransport(backend, everywhere), httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "orders"},
+		Retry:    &retry.Config{Attempts: 2, Delay: retry.Delay{Initial: time.Millisecond}},
+	}))
+	r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.High), http.MethodGet, "http://orders", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	equal(t, "headers", fmt.Sprint(got), "[throttle.priority=high throttle.priority=important]")
 }
 
 // closer is a transport that counts how often its idle connections were closed.
