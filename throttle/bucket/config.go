@@ -122,9 +122,10 @@ type Config struct {
 	// pauses of their own.
 	StoreTimeout time.Duration
 	// MaxCalls is the number of store calls in flight at the same time, of each part of the store:
-	// 1 to 1e6. Default 64, and never more than the connections of a SQL database. Each call is for up to
-	// 128 keys. Requests for up to 8192 more keys wait for their turn. OnFailure decides the others at
-	// once; that is no failure of the store.
+	// 1 to 1e6. Default 64, and never more than the connections of a SQL database. There are fewer
+	// while calls take more than three quarters of StoreTimeout, or find no connection. Each call is for
+	// up to 128 keys. Requests for up to 8192 more keys wait for their turn. OnFailure decides the
+	// others at once; that is no failure of the store.
 	//
 	// A store of your own that cannot take many keys in one call, or OneByOne, has a call for each
 	// request. Then up to 512 requests wait for a call to end, each for half of its time. Such a store
