@@ -55,7 +55,7 @@ func (m *mix) spread(share float64) {
 
 // topShed returns the probability of the highest priority that calls come with, or 0 if there is no lower one.
 func (m *mix) topShed() float64 {
-	comes := func(calls float64) bool { return calls > 0.5 }
+	comes := func(calls float64) bool { return calls > 0.5 } // one call of the last moment
 	top := slices.IndexFunc(m.calls[:], comes)
 	if top < 0 || !slices.ContainsFunc(m.calls[top+1:], comes) {
 		return 0
