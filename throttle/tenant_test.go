@@ -172,9 +172,12 @@ func TestTenantsOfAHookThatPanics(t *testing.T) {
 // TestTenantsOfAProcess sheds for the wait for a processor.
 func TestTenantsOfAProcess(t *testing.T) {
 	th := Must(New(Config{Name: "shop"}))
-	overloaded(t, th, false)
 	var shed *ShedError
 	for i := 0; shed == nil || !shed.Tenant; i++ {
+		// While this test waits for a processor, the overload may end, or so much may be shed that all have too much.
+		if share := th.local.Load().Share(); share == 0 || share > 0.9 {
+			overloaded(t, th, false)
+		}
 		tenant := 0
 		if i%10 == 0 {
 			tenant = i
