@@ -3,7 +3,6 @@ package throttletest_test
 import (
 	"context"
 	"errors"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,36 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-// TestServedUnderOverload compares the backend with the closed form: with capacity C, rejection cost r and load L,
-// it serves (C - r*L) / (1 - r) calls per second.
-func TestServedUnderOverload(t *testing.T) {
-	const capacity = 1000
-	for _, tt := range []struct{ load, cost, want float64 }{
-		{500, 0.1, 500},
-		{1000, 0.1, 1000},
-		{5000, 0.1, (1000 - 500) / 0.9},
-		{8000, 0.1, (1000 - 800) / 0.9},
-		{10_000, 0.1, 0},
-		{30_000, 0.1, 0},
-		{2000, 0, (1000 - 200) / 0.9}, // the default cost
-		{20_000, 0.001, (1000 - 20) / 0.999},
-		{2000, 1, 0}, // a rejection is as dear as a call
-	} {
-		b, clock := newBackend(t, throttletest.BackendConfig{Capacity: capacity, RejectionCost: tt.cost})
-		before := 0.0
-		for i := range 2 * int(tt.load) {
-			if i == int(tt.load) { // warm
-				before = float64(b.Served())
-			}
-			clock.Advance(time.Duration(float64(time.Second) / tt.load))
-			_ = b.Call(t.Context())
-		}
-		if got := float64(b.Served()) - before; math.Abs(got-tt.want) > 0.01*capacity {
-			t.Errorf("load %v, rejection cost %v: got %v calls per second served, want %.0f", tt.load, tt.cost, got, tt.want)
-		}
-	}
-}
 
 // TestRejections come at once, and are availability failures.
 func TestRejections(t *testing.T) {

@@ -49,7 +49,7 @@ func Example() {
 func ExampleBackend() {
 	clock := throttletest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{
-		Capacity: 100, RejectionCost: 0.1, Now: clock.Now, // ten rejections are as much work as one served call
+		Capacity: 100, Now: clock.Now, // ten rejections are as much work as one served call, by default
 	}))
 	second := func(load int) {
 		before := backend.Stats()
