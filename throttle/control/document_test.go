@@ -58,15 +58,6 @@ func TestParseDocument_refuses(t *testing.T) {
 	}
 }
 
-// TestParseDocument_partIsNeverValid: each part of a document is refused.
-func TestParseDocument_partIsNeverValid(t *testing.T) {
-	for end := range len(five) {
-		if _, err := control.ParseDocument([]byte(five[:end])); err == nil {
-			t.Errorf("the first %d bytes are valid", end)
-		}
-	}
-}
-
 // TestParseDocument_namesDifferInCase, unlike fields.
 func TestParseDocument_namesDifferInCase(t *testing.T) {
 	const names = `"throttles": {"a": {"ratio": 3}, "A": {"ratio": 4}}`

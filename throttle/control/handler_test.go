@@ -13,7 +13,6 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -113,20 +112,6 @@ func TestHandler_isAboveTheFile(t *testing.T) {
 	apply(t, c, `{"throttles": {"stock": {"mode": "shadow", "ratio": 5}}}`)
 	if s := th.Stats(); s.Mode != throttle.ModeOff || s.Ratio != 5 {
 		t.Errorf("got %v and %v want off and 5", s.Mode, s.Ratio)
-	}
-}
-
-// TestHandler_refusesWhatCannotStay: a line of the file is checked without the line of HTTP too, which ends
-// first. Capacity and period of the file fit only the refill of HTTP.
-func TestHandler_refusesWhatCannotStay(t *testing.T) {
-	c := newControl(t, control.Hooks{})
-	_ = bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.PerSecond(10), Hooks: c.BucketHooks()}))
-	h := newHandler(t, c, byHeader)
-	if w := send(h, http.MethodPost, `{"buckets": {"api": {"refill": 100000, "for": "1m", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
-		t.Fatalf("got %d %s", w.Code, w.Body)
-	}
-	if _, err := c.Apply(t.Context(), parse(t, `{"buckets": {"api": {"capacity": 1000000, "period": "24h"}}}`)); err == nil {
-		t.Error("got no error")
 	}
 }
 
