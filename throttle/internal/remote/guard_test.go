@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,29 +75,6 @@ func TestGuardPausesAfterFailures(t *testing.T) {
 		answer = nil
 		equal(t, "a store that has recovered", try(), nil)
 		equal(t, "a second call", try(), nil)
-	})
-}
-
-// TestGuardAbandonsCalls of a store that ignores its context, up to testCalls.
-func TestGuardAbandonsCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewGuard(testRules())
-		unblock := make(chan struct{})
-		var calls atomic.Int64
-		begun := time.Now()
-		for range 2 * testCalls {
-			_, err := Ask(t.Context(), g, func(context.Context) (int, error) { calls.Add(1); <-unblock; return 0, nil }, nil)
-			if err == nil {
-				t.Fatal("a blocked store has answered")
-			}
-			time.Sleep(LongestRest)
-		}
-		equal(t, "calls abandoned", calls.Load(), testCalls)
-		equal(t, "time of waiting in all", time.Since(begun)-2*testCalls*LongestRest, testCalls*callTimeout)
-		close(unblock)
-		synctest.Wait()
-		_, err := Ask(t.Context(), g, func(context.Context) (int, error) { return 0, nil }, nil)
-		equal(t, "after it recovered", err, nil)
 	})
 }
 
