@@ -10,10 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
 func TestServe_format(t *testing.T) {
@@ -131,40 +127,6 @@ func TestPage_selfContained(t *testing.T) {
 	if !strings.Contains(page, `<noscript>`) || !strings.Contains(page, `<a href="?format=json">as JSON</a>`) {
 		t.Error("got no word for those without JavaScript")
 	}
-}
-
-func TestPage_close(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		reads := watched(t, p)
-		s := host(t, p)
-		viewer := s.subscribe(t)
-		if _, _, err := viewer.next(); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := p.Close(); err != nil {
-				t.Errorf("Close: got %v want nil", err)
-			}
-		}
-		if _, _, err := viewer.next(); err == nil {
-			t.Error("the stream goes on after Close")
-		}
-		before := reads.Load()
-		time.Sleep(time.Minute)
-		if after := reads.Load(); after != before {
-			t.Errorf("got %d readings after Close, want none", after-before)
-		}
-		for _, target := range []string{"/", "/?format=json", "/?format=stream"} {
-			w := request(p, http.MethodGet, target)
-			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-				t.Errorf("%s after Close: got status %d, Retry-After %q, want 503 and some", target, w.Code, w.Header().Get("Retry-After"))
-			}
-		}
-		th := newThrottle(t, p, throttle.Config{Name: "late"})
-		_ = th.Close()
-		p.Add(SourceFunc(func() Status { return Status{} }))()
-	})
 }
 
 // TestServe_head compares HEAD with GET: all but the body is the same. HEAD starts no sampler.
