@@ -222,6 +222,21 @@ func TestResponse_close(t *testing.T) {
 	}
 }
 
+// TestStream_close: Close ends a stream that waits for its next event.
+func TestStream_close(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		viewer := host(t, p).subscribe(t)
+		if _, _, err := viewer.next(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Close()
+		if _, _, err := viewer.next(); err == nil {
+			t.Error("the stream goes on after Close")
+		}
+	})
+}
+
 // TestResponse_tooMany has the maximum of dead clients, and of streams, and one more of each.
 func TestResponse_tooMany(t *testing.T) {
 	onPage(t, func(t *testing.T, p *Page) {
