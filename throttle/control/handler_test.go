@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -112,6 +113,22 @@ func TestHandler_isAboveTheFile(t *testing.T) {
 	apply(t, c, `{"throttles": {"stock": {"mode": "shadow", "ratio": 5}}}`)
 	if s := th.Stats(); s.Mode != throttle.ModeOff || s.Ratio != 5 {
 		t.Errorf("got %v and %v want off and 5", s.Mode, s.Ratio)
+	}
+}
+
+// TestHandler_linesThatFitOnlyAlone: the bucket would take ten years to fill with the capacity of HTTP and the period
+// of the file.
+func TestHandler_linesThatFitOnlyAlone(t *testing.T) {
+	c := newControl(t, control.Hooks{})
+	_ = bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.PerSecond(10), Hooks: c.BucketHooks()}))
+	const file, none = `{"buckets": {"api": {"period": "24h"}}}`, `{}`
+	apply(t, c, file)
+	apply(t, c, none)
+	if w := send(newHandler(t, c, byHeader), http.MethodPost, `{"buckets": {"api": {"capacity": 1000000, "for": "1m", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if _, err := c.Apply(t.Context(), parse(t, file)); err == nil {
+		t.Error("got no error")
 	}
 }
 

@@ -78,9 +78,6 @@ func (k *kind[M, T, P, L]) checkRanges(s *state, source throttle.Source, name st
 	for _, m := range members {
 		_, code := m.Tuning()
 		for set := range 1 << len(lines) {
-			if set&fresh == 0 {
-				continue
-			}
 			if err := refusal(code, lines, set); err != nil && refusal(code, lines, set&^fresh) == nil {
 				return err
 			}
