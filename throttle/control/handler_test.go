@@ -116,8 +116,8 @@ func TestHandler_isAboveTheFile(t *testing.T) {
 	}
 }
 
-// TestHandler_linesThatFitOnlyAlone: the bucket would take ten years to fill with the capacity of HTTP and the period
-// of the file.
+// TestHandler_linesThatFitOnlyAlone: with the capacity of HTTP and the period of the file, the bucket would take longer
+// than ten years to fill.
 func TestHandler_linesThatFitOnlyAlone(t *testing.T) {
 	c := newControl(t, control.Hooks{})
 	_ = bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.PerSecond(10), Hooks: c.BucketHooks()}))
