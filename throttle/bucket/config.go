@@ -21,8 +21,8 @@ const (
 )
 
 // FailurePolicy is how a limiter decides if the store fails or gives no answer in time. The result
-// of a method depends on it. FailOpen is in this table as it is if the store is gone. If the store may
-// only be busy, it is as LocalShare:
+// of a method depends on it. The column FailOpen is for a store that is gone. While a store may
+// only be busy, the results are those of LocalShare:
 //
 //	method               LocalShare                                     FailOpen       FailClosed
 //	Take                 nil or *DeniedError                            nil            ErrStore
